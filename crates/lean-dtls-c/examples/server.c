@@ -1,31 +1,6 @@
 /* Sends back over DTLS what arrives, for one client at a time after the other: server PORT COUNT. It ends after COUNT messages,
  * when their client has closed its connection. */
-#define _POSIX_C_SOURCE 200809L
-#include "lean_dtls.h"
-
-#include <arpa/inet.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-
-void lean_dtls_random(uint8_t *octets, size_t length)
-{
-    FILE *source = fopen("/dev/urandom", "rb");
-    if (source == NULL || fread(octets, 1, length, source) != length)
-        abort();
-    fclose(source);
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000 + (uint64_t)time.tv_nsec / 1000000;
-}
+#include "posix.h"
 
 /* An IPv4 address and a port, as the 18 octets that the server knows a peer by. */
 static lean_dtls_address to_address(const struct sockaddr_in *from)

@@ -24,23 +24,9 @@ impl Marked for Engine {
 }
 
 const _: () = assert!(size_of::<Client>() <= CLIENT_SIZE, "the header's constant is too small");
-const _: () = assert!(align_of::<Client>() <= align_of::<u64>(), "the header's storage is not aligned enough");
 
-/// Octets that a client needs.
-#[unsafe(no_mangle)]
-pub const extern "C" fn lean_dtls_client_size() -> usize {
-    size_of::<Client>()
-}
-
-/// Makes a client in the caller's storage.
-///
-/// # Safety
-/// `client` is null or points to `size` octets. The configuration is null or right, and its identity and key stay where they
-/// are, and as they are, as long as the client is used.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_new(client: *mut Client, size: usize, settings: *const Settings) -> Error {
-    // SAFETY: the caller's promises.
-    unsafe { Handle::make(client, size, || Ok(Engine::new(config(settings)?, crypto()))) }
+common! {
+    lean_dtls_client_size, lean_dtls_client_new, lean_dtls_client_deadline, lean_dtls_client_handle_timeout, lean_dtls_client_drop
 }
 
 /// Begins the handshake.
@@ -88,27 +74,6 @@ pub unsafe extern "C" fn lean_dtls_client_poll_transmit(
         let output = octets_mut(output, room);
         Handle::with(client, |client| client.poll_transmit(Instant::from_millis(now_ms), output)).unwrap_or(0)
     }
-}
-
-/// When to handle a timeout.
-///
-/// # Safety
-/// As above.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_deadline(client: *const Client) -> u64 {
-    // SAFETY: the caller's promise.
-    let deadline = unsafe { Handle::look(client, Engine::deadline) };
-    deadline.ok().flatten().map_or(NEVER, Instant::as_millis)
-}
-
-/// Does what is due.
-///
-/// # Safety
-/// As above.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_handle_timeout(client: *mut Client, now_ms: u64) {
-    // SAFETY: the caller's promise.
-    let _ = unsafe { Handle::with(client, |client| client.handle_timeout(Instant::from_millis(now_ms))) };
 }
 
 /// Encrypts application data.
@@ -170,14 +135,4 @@ pub unsafe extern "C" fn lean_dtls_client_failure(client: *const Client, alert: 
         put(alert, heard);
         failure
     }
-}
-
-/// Wipes the keys.
-///
-/// # Safety
-/// As above.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_client_drop(client: *mut Client) {
-    // SAFETY: the caller's promise.
-    unsafe { Handle::take(client) };
 }

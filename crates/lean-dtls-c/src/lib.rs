@@ -6,6 +6,8 @@
 
 #![no_std]
 
+#[macro_use]
+mod common;
 mod client;
 mod handle;
 mod server;

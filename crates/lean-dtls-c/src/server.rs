@@ -52,23 +52,9 @@ impl Marked for Engine {
 
 const _: () =
     assert!(SLOTS > DEFAULT_SLOTS || size_of::<Server>() <= SERVER_SIZE, "the header's constant is too small");
-const _: () = assert!(align_of::<Server>() <= align_of::<u64>(), "the header's storage is not aligned enough");
 
-/// Octets that a server needs.
-#[unsafe(no_mangle)]
-pub const extern "C" fn lean_dtls_server_size() -> usize {
-    size_of::<Server>()
-}
-
-/// Makes a server in the caller's storage.
-///
-/// # Safety
-/// `server` is null or points to `size` octets. The configuration is null or right, and its keys stay where they are, and as
-/// they are, as long as the server is used.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_server_new(server: *mut Server, size: usize, settings: *const Settings) -> Error {
-    // SAFETY: the caller's promises.
-    unsafe { Handle::make(server, size, || Ok(Engine::new(config(settings)?, crypto()))) }
+common! {
+    lean_dtls_server_size, lean_dtls_server_new, lean_dtls_server_deadline, lean_dtls_server_handle_timeout, lean_dtls_server_drop
 }
 
 /// Processes a datagram that says it comes from a peer. Returns the number of the association whose it is, or 0.
@@ -167,27 +153,6 @@ pub unsafe extern "C" fn lean_dtls_server_poll_transmit(
     }
 }
 
-/// When to handle a timeout.
-///
-/// # Safety
-/// As above.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_server_deadline(server: *const Server) -> u64 {
-    // SAFETY: the caller's promise.
-    let deadline = unsafe { Handle::look(server, Engine::deadline) };
-    deadline.ok().flatten().map_or(NEVER, Instant::as_millis)
-}
-
-/// Does what is due.
-///
-/// # Safety
-/// As above.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_server_handle_timeout(server: *mut Server, now_ms: u64) {
-    // SAFETY: the caller's promise.
-    let _ = unsafe { Handle::with(server, |server| server.handle_timeout(Instant::from_millis(now_ms))) };
-}
-
 /// Encrypts application data for the client of an association.
 ///
 /// # Safety
@@ -249,14 +214,4 @@ pub unsafe extern "C" fn lean_dtls_server_status(server: *const Server, associat
 pub unsafe extern "C" fn lean_dtls_server_rotate_cookies(server: *mut Server) {
     // SAFETY: the caller's promise.
     let _ = unsafe { Handle::with(server, Engine::rotate_cookies) };
-}
-
-/// Wipes the keys.
-///
-/// # Safety
-/// As above.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn lean_dtls_server_drop(server: *mut Server) {
-    // SAFETY: the caller's promise.
-    unsafe { Handle::take(server) };
 }

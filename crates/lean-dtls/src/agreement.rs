@@ -1,32 +1,25 @@
 //! Key agreement: an ephemeral key pair (RFC 8446, section 4.2.8).
 
-#[cfg(feature = "ecdhe")]
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::config::Config;
 use crate::credentials::Credentials;
-use crate::crypto::{Crypto, Group, SCALAR};
+use crate::crypto::{Crypto, Group, MAX_PUBLIC, SCALAR};
+use crate::features::{ECDHE, Feature, If, Switch};
 
-/// An ephemeral key pair.
-#[cfg(feature = "ecdhe")]
+/// An ephemeral key pair. There is none without the feature `ecdhe`.
+pub(crate) type Share = If<ECDHE, KeyPair>;
+
 #[derive(Zeroize, ZeroizeOnDrop)]
-pub(crate) struct Share {
+pub(crate) struct KeyPair {
     #[zeroize(skip)]
     group: Group,
     private: [u8; SCALAR],
     #[zeroize(skip)]
-    public: [u8; crate::crypto::MAX_PUBLIC],
+    public: [u8; MAX_PUBLIC],
 }
 
-#[cfg(feature = "ecdhe")]
-impl Share {
-    /// A new one. `None` if the implementation does not have the group.
-    pub(crate) fn generate<C: Crypto>(crypto: &mut C, group: Group) -> Option<Self> {
-        let mut public = [0; crate::crypto::MAX_PUBLIC];
-        let private = crypto.generate(group, &mut public[..group.public()]).ok()?;
-        Some(Self { group, private, public })
-    }
-
+impl KeyPair {
     pub(crate) const fn group(&self) -> Group {
         self.group
     }
@@ -44,30 +37,17 @@ impl Share {
     }
 }
 
-/// There is none without the feature `ecdhe`.
-#[cfg(not(feature = "ecdhe"))]
-pub(crate) enum Share {}
-
-#[cfg(not(feature = "ecdhe"))]
-impl Share {
-    pub(crate) fn generate<C: Crypto>(_: &mut C, _: Group) -> Option<Self> {
-        None
+/// A new key pair. `None` if the implementation does not have the group.
+pub(crate) fn generate<C: Crypto>(crypto: &mut C, group: Group) -> Option<Share> {
+    if !ECDHE {
+        return None;
     }
-
-    pub(crate) const fn group(&self) -> Group {
-        match *self {}
-    }
-
-    pub(crate) const fn public(&self) -> &[u8] {
-        match *self {}
-    }
-
-    pub(crate) fn agree<C: Crypto>(&self, _: &mut C, _: &[u8]) -> Option<[u8; SCALAR]> {
-        match *self {}
-    }
+    let mut public = [0; MAX_PUBLIC];
+    let private = crypto.generate(group, &mut public[..group.public()]).ok()?;
+    Feature::<ECDHE>::only(|| KeyPair { group, private, public })
 }
 
 /// A key pair in the group that this client prefers, if it offers any.
 pub(crate) fn generate_share<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>) -> Option<Share> {
-    config.offered_groups().first().and_then(|group| Share::generate(crypto, *group))
+    config.offered_groups().first().and_then(|group| generate(crypto, *group))
 }

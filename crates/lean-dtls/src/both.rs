@@ -68,9 +68,4 @@ impl Offered {
     pub(crate) fn new<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>) -> Self {
         Self { share: generate_share(crypto, config), is_chosen: false }
     }
-
-    /// Forgets the private key.
-    pub(crate) fn wipe(&mut self) {
-        self.share = None;
-    }
 }

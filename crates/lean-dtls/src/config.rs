@@ -5,8 +5,8 @@ use crate::credentials::MAX_PSK;
 use crate::credentials::{Credentials, accepted, certificate, is_key};
 use crate::crypto::{Aead, Group};
 use crate::features::{
-    CONNECTION_ID, DTLS13, ECDHE, FALSE_START, HEARTBEAT, Off, OrOff, RECORD_LIMITS, RESUMPTION, ROUND_TRIPS, only,
-    or_off, slot,
+    CONNECTION_ID, DTLS13, ECDHE, FALSE_START, Feature, HEARTBEAT, Off, OrOff, RECORD_LIMITS, RESUMPTION, ROUND_TRIPS,
+    Switch,
 };
 use crate::lean::Lean;
 use crate::suite::{Abilities, HAS_CHOICE, PublicAbilities, Suite};
@@ -81,19 +81,14 @@ pub(crate) struct Dtls13 {
     pub(crate) has_cookie: bool,
 }
 
-impl Dtls13 {
-    const fn usual() -> Self {
-        Self { versions: Versions::Dtls12, aeads: &[Aead::Ccm8], psk_agreement: false, has_cookie: true }
-    }
-}
-
 impl Off for Dtls13 {
-    const OFF: &'static Self = &Self::usual();
+    const OFF: &'static Self =
+        &Self { versions: Versions::Dtls12, aeads: &[Aead::Ccm8], psk_agreement: false, has_cookie: true };
 }
 
 impl Default for Dtls13 {
     fn default() -> Self {
-        Self::usual()
+        *Self::OFF
     }
 }
 
@@ -106,13 +101,6 @@ pub(crate) struct RecordLimits {
 
 impl Off for RecordLimits {
     const OFF: &'static Self = &Self { max_fragment_length: None, record_size_limit: None };
-}
-
-impl RecordLimits {
-    /// The code of the maximum fragment length that a client asks for, or 0.
-    pub(crate) fn fragment_length(&self) -> u8 {
-        self.max_fragment_length.map_or(0, |length| length as u8)
-    }
 }
 
 /// The connection IDs of this end.
@@ -193,6 +181,11 @@ impl MaxFragmentLength {
     /// The length in octets.
     pub const fn octets(self) -> u16 {
         256 << self as u16
+    }
+
+    /// Its number. 0: none.
+    pub(crate) fn code(length: Option<Self>) -> u8 {
+        length.map_or(0, |length| length as u8)
     }
 }
 
@@ -290,8 +283,8 @@ impl<K: Credentials> Config<K> {
             half_open_ms: timeouts.initial_ms.saturating_mul(3),
             packing: Packing::Full,
             options: Options::default(),
-            suites: or_off::<HAS_CHOICE, _>(Suite::DEFAULT),
-            groups: or_off::<ECDHE, _>(Group::ALL),
+            suites: Feature::<HAS_CHOICE>::or_off(Suite::DEFAULT),
+            groups: Feature::<ECDHE>::or_off(Group::ALL),
         })
     }
 
@@ -337,17 +330,15 @@ impl<K: Credentials> Config<K> {
         let has_psk = || self.credentials.psk().is_some();
         Abilities {
             suites,
-            has_psk: only::<HAS_CHOICE, _>(|| ()).filter(|_| has_psk()),
-            public: slot::<ECDHE, _>(|| PublicAbilities {
+            has_psk: Feature::<HAS_CHOICE>::only(|| ()).filter(|_| has_psk()),
+            public: Feature::<ECDHE>::slot(|| PublicAbilities {
                 groups: self.groups(),
                 own: certificate(&self.credentials).map(|own| own.certificate.kind()),
                 accepted: accepted(&self.credentials),
             }),
         }
     }
-}
 
-impl<K: Credentials> Config<K> {
     /// Sets another policy for clients beyond the slots of a server.
     ///
     /// Default: [`Admission::Refuse`]. See [How many slots, and for
@@ -374,6 +365,138 @@ impl<K: Credentials> Config<K> {
     #[must_use]
     pub fn with_packing(self, packing: Packing) -> Self {
         Self { packing, ..self }
+    }
+
+    /// Sets the switches of the lean profile: a client offers them, a server takes those of them that are
+    /// offered.
+    ///
+    /// It costs 3 kB of flash and 0.35 kB of RAM for each connection (`docs/footprint.md`), and 5 octets in each hello;
+    /// a peer without it ignores the offer. Default: [`Lean::NONE`]. See [Which switches of the lean
+    /// profile?](crate::decisions#which-switches-of-the-lean-profile)
+    #[cfg(feature = "lean")]
+    #[must_use]
+    pub fn with_lean(mut self, lean: Lean) -> Self {
+        self.options.lean = lean.consistent();
+        self
+    }
+
+    /// Sets shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server
+    /// grants its clients whatever length they ask for.
+    ///
+    /// Choose it for peers that do not know `with_record_size_limit`, if this end has less room than they have to say.
+    /// 5 octets in each hello; longer data take more records, with 29 octets each. Default: not asked for. See [Shorter
+    /// records?](crate::decisions#shorter-records)
+    #[cfg(feature = "record-limits")]
+    #[must_use]
+    pub fn with_max_fragment_length(mut self, length: MaxFragmentLength) -> Self {
+        self.options.limits.max_fragment_length = Some(length);
+        self
+    }
+
+    /// Tells the peer that it must not send records with more than so many octets of content (RFC
+    /// 8449). This end keeps to the peer's limit.
+    ///
+    /// Choose the octets of the buffer for datagrams, less [`OVERHEAD`](crate::OVERHEAD). 6 octets in each hello.
+    /// Default: not sent, and the peer may send records of 2^14 octets, of which this end discards those that it has no
+    /// room for. See [Shorter records?](crate::decisions#shorter-records)
+    ///
+    /// # Errors
+    /// See [`ConfigError::RecordSizeLimit`].
+    #[cfg(feature = "record-limits")]
+    pub fn with_record_size_limit(mut self, octets: u16) -> Result<Self, ConfigError> {
+        if !(LEAST_RECORD_SIZE..=MAX_CONTENT).contains(&octets) {
+            return Err(ConfigError::RecordSizeLimit);
+        }
+        self.options.limits.record_size_limit = Some(octets);
+        Ok(self)
+    }
+
+    /// Turns connection IDs on (RFC 9146): encrypted records for this end carry one of so many octets. With 0,
+    /// they carry none, but those for the peer may.
+    ///
+    /// An ID of n octets costs n + 1 in each record for this end in DTLS 1.2. It is in clear, so a device can be
+    /// followed by it. Default: not asked for. See [A connection ID?](crate::decisions#a-connection-id)
+    ///
+    /// # Errors
+    /// See [`ConfigError::ConnectionId`].
+    #[cfg(feature = "connection-id")]
+    pub fn with_connection_id(mut self, octets: u8) -> Result<Self, ConfigError> {
+        if usize::from(octets) > crate::MAX_CONNECTION_ID {
+            return Err(ConfigError::ConnectionId);
+        }
+        self.options.connection_id.length = Some(octets);
+        Ok(self)
+    }
+
+    /// Lets a server send to a client's new address as soon as a record came from there that is the
+    /// client's and later than all before (RFC 9146, section 6). The application has to make sure that the client is
+    /// there, before it sends much: somebody on the path can have sent the client's record from an address of another.
+    ///
+    /// Default: the answers go to the address of the handshake. See [A connection
+    /// ID?](crate::decisions#a-connection-id)
+    #[cfg(feature = "connection-id")]
+    #[must_use]
+    pub fn with_followed_addresses(mut self) -> Self {
+        self.options.connection_id.follows_addresses = true;
+        self
+    }
+
+    /// Turns tickets on (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a
+    /// key of its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by
+    /// their IDs ([`Server::with_sessions`](crate::Server::with_sessions)).
+    ///
+    /// A ticket of this server has 84 octets and those of the client's identity or public key. They come once and go back with each
+    /// resumption. It holds the master
+    /// secret, so its key is worth as much as all sessions. Default: no tickets. See [Resume?](crate::decisions#resume)
+    #[cfg(feature = "resumption")]
+    #[must_use]
+    pub fn with_tickets(mut self) -> Self {
+        self.options.sessions.tickets = true;
+        self
+    }
+
+    /// Sets the seconds for which a server resumes a session after its first handshake. Default: 86,400 (RFC
+    /// 5246, section F.1.4: at most a day).
+    ///
+    /// The longer, the more handshakes are short, and the longer somebody who steals a session from a client can use
+    /// it.
+    #[cfg(feature = "resumption")]
+    #[must_use]
+    pub fn with_session_lifetime(mut self, seconds: u32) -> Self {
+        self.options.sessions.lifetime_s = Some(seconds);
+        self
+    }
+
+    /// Turns heartbeats on (RFC 6520): this end answers requests, and may ask if the peer does so too.
+    ///
+    /// 5 octets in each hello, and 52 for a request and for its answer. This end answers only what is encrypted and
+    /// came from the peer, with as many octets as came: nobody else gets anything out of it. Default: not agreed on.
+    /// See [Heartbeats?](crate::decisions#heartbeats)
+    #[cfg(feature = "heartbeat")]
+    #[must_use]
+    pub fn with_heartbeats(mut self) -> Self {
+        self.options.heartbeat = true;
+        self
+    }
+
+    /// Lets a client send data as soon as its own Finished is sent, and not only when it has verified the
+    /// server's (False Start, RFC 7918): a round trip earlier, and without a word to the server. Only with the suites with
+    /// ECDHE_ECDSA, which section 5.3 allows; with others, and in DTLS 1.3, it has no effect.
+    ///
+    /// A server takes such data in any case. But the RFC is for TLS: over datagrams a server may take data as a sign that the
+    /// client has its last flight, and forget that. If the flight was lost, the handshake cannot complete. A server with this
+    /// setting keeps it.
+    ///
+    /// The price is security. These data are encrypted before the client knows that nobody has changed the hellos: an attacker
+    /// on the path, who can, makes both ends agree on the weakest suite and group that the client offers, and then has these
+    /// data under those; so offer none that is too weak for them. Who reads them has proved its key by the signature in
+    /// ServerKeyExchange alone. If the handshake then fails, the data are gone all the same. They are also lost, and not sent
+    /// again, if they arrive before the client's Finished. Default: data wait.
+    #[cfg(feature = "false-start")]
+    #[must_use]
+    pub fn with_false_start(mut self) -> Self {
+        self.options.false_start = true;
+        self
     }
 }
 
@@ -420,147 +543,6 @@ impl<K: Credentials> Config<K> {
     #[must_use]
     pub const fn without_cookie(mut self) -> Self {
         self.options.dtls13.has_cookie = false;
-        self
-    }
-}
-
-#[cfg(feature = "lean")]
-impl<K: Credentials> Config<K> {
-    /// Sets the switches of the lean profile: a client offers them, a server takes those of them that are
-    /// offered.
-    ///
-    /// It costs 3 kB of flash and 0.35 kB of RAM for each connection (`docs/footprint.md`), and 5 octets in each hello;
-    /// a peer without it ignores the offer. Default: [`Lean::NONE`]. See [Which switches of the lean
-    /// profile?](crate::decisions#which-switches-of-the-lean-profile)
-    #[must_use]
-    pub fn with_lean(mut self, lean: Lean) -> Self {
-        self.options.lean = lean.consistent();
-        self
-    }
-}
-
-#[cfg(feature = "record-limits")]
-impl<K: Credentials> Config<K> {
-    /// Sets shorter records in both directions (RFC 6066, section 4): a client asks for this length, a server
-    /// grants its clients whatever length they ask for.
-    ///
-    /// Choose it for peers that do not know `with_record_size_limit`, if this end has less room than they have to say.
-    /// 5 octets in each hello; longer data take more records, with 29 octets each. Default: not asked for. See [Shorter
-    /// records?](crate::decisions#shorter-records)
-    #[must_use]
-    pub fn with_max_fragment_length(mut self, length: MaxFragmentLength) -> Self {
-        self.options.limits.max_fragment_length = Some(length);
-        self
-    }
-
-    /// Tells the peer that it must not send records with more than so many octets of content (RFC
-    /// 8449). This end keeps to the peer's limit.
-    ///
-    /// Choose the octets of the buffer for datagrams, less [`OVERHEAD`](crate::OVERHEAD). 6 octets in each hello.
-    /// Default: not sent, and the peer may send records of 2^14 octets, of which this end discards those that it has no
-    /// room for. See [Shorter records?](crate::decisions#shorter-records)
-    ///
-    /// # Errors
-    /// See [`ConfigError::RecordSizeLimit`].
-    pub fn with_record_size_limit(mut self, octets: u16) -> Result<Self, ConfigError> {
-        if !(LEAST_RECORD_SIZE..=MAX_CONTENT).contains(&octets) {
-            return Err(ConfigError::RecordSizeLimit);
-        }
-        self.options.limits.record_size_limit = Some(octets);
-        Ok(self)
-    }
-}
-
-#[cfg(feature = "connection-id")]
-impl<K: Credentials> Config<K> {
-    /// Turns connection IDs on (RFC 9146): encrypted records for this end carry one of so many octets. With 0,
-    /// they carry none, but those for the peer may.
-    ///
-    /// An ID of n octets costs n + 1 in each record for this end in DTLS 1.2. It is in clear, so a device can be
-    /// followed by it. Default: not asked for. See [A connection ID?](crate::decisions#a-connection-id)
-    ///
-    /// # Errors
-    /// See [`ConfigError::ConnectionId`].
-    pub fn with_connection_id(mut self, octets: u8) -> Result<Self, ConfigError> {
-        if usize::from(octets) > crate::MAX_CONNECTION_ID {
-            return Err(ConfigError::ConnectionId);
-        }
-        self.options.connection_id.length = Some(octets);
-        Ok(self)
-    }
-
-    /// Lets a server send to a client's new address as soon as a record came from there that is the
-    /// client's and later than all before (RFC 9146, section 6). The application has to make sure that the client is
-    /// there, before it sends much: somebody on the path can have sent the client's record from an address of another.
-    ///
-    /// Default: the answers go to the address of the handshake. See [A connection
-    /// ID?](crate::decisions#a-connection-id)
-    #[must_use]
-    pub fn with_followed_addresses(mut self) -> Self {
-        self.options.connection_id.follows_addresses = true;
-        self
-    }
-}
-
-#[cfg(feature = "resumption")]
-impl<K: Credentials> Config<K> {
-    /// Turns tickets on (RFC 5077): a server gives its clients what it would keep of their sessions, sealed with a
-    /// key of its own, and a client asks for that. Without tickets, a server resumes the sessions that it keeps by
-    /// their IDs ([`Server::with_sessions`](crate::Server::with_sessions)).
-    ///
-    /// A ticket of this server has 84 octets and those of the client's identity or public key. They come once and go back with each
-    /// resumption. It holds the master
-    /// secret, so its key is worth as much as all sessions. Default: no tickets. See [Resume?](crate::decisions#resume)
-    #[must_use]
-    pub fn with_tickets(mut self) -> Self {
-        self.options.sessions.tickets = true;
-        self
-    }
-
-    /// Sets the seconds for which a server resumes a session after its first handshake. Default: 86,400 (RFC
-    /// 5246, section F.1.4: at most a day).
-    ///
-    /// The longer, the more handshakes are short, and the longer somebody who steals a session from a client can use
-    /// it.
-    #[must_use]
-    pub fn with_session_lifetime(mut self, seconds: u32) -> Self {
-        self.options.sessions.lifetime_s = Some(seconds);
-        self
-    }
-}
-
-#[cfg(feature = "heartbeat")]
-impl<K: Credentials> Config<K> {
-    /// Turns heartbeats on (RFC 6520): this end answers requests, and may ask if the peer does so too.
-    ///
-    /// 5 octets in each hello, and 52 for a request and for its answer. This end answers only what is encrypted and
-    /// came from the peer, with as many octets as came: nobody else gets anything out of it. Default: not agreed on.
-    /// See [Heartbeats?](crate::decisions#heartbeats)
-    #[must_use]
-    pub fn with_heartbeats(mut self) -> Self {
-        self.options.heartbeat = true;
-        self
-    }
-}
-
-#[cfg(feature = "false-start")]
-impl<K: Credentials> Config<K> {
-    /// Lets a client send data as soon as its own Finished is sent, and not only when it has verified the
-    /// server's (False Start, RFC 7918): a round trip earlier, and without a word to the server. Only with the suites with
-    /// ECDHE_ECDSA, which section 5.3 allows; with others, and in DTLS 1.3, it has no effect.
-    ///
-    /// A server takes such data in any case. But the RFC is for TLS: over datagrams a server may take data as a sign that the
-    /// client has its last flight, and forget that. If the flight was lost, the handshake cannot complete. A server with this
-    /// setting keeps it.
-    ///
-    /// The price is security. These data are encrypted before the client knows that nobody has changed the hellos: an attacker
-    /// on the path, who can, makes both ends agree on the weakest suite and group that the client offers, and then has these
-    /// data under those; so offer none that is too weak for them. Who reads them has proved its key by the signature in
-    /// ServerKeyExchange alone. If the handshake then fails, the data are gone all the same. They are also lost, and not sent
-    /// again, if they arrive before the client's Finished. Default: data wait.
-    #[must_use]
-    pub fn with_false_start(mut self) -> Self {
-        self.options.false_start = true;
         self
     }
 }

@@ -9,7 +9,7 @@ use crate::crypto::{Crypto, Hash};
 use crate::dtls12::{self, Resuming, record};
 use crate::dtls13;
 use crate::dtls13::client::Dtls13;
-use crate::features::{CERTIFICATES, CONNECTION_ID, DTLS13, If, LEAN, RESUMPTION, borrow};
+use crate::features::{CERTIFICATES, CONNECTION_ID, DTLS13, Feature, If, LEAN, RESUMPTION, Switch};
 use crate::replay::Heard;
 use crate::session::Kept;
 use crate::status::{HeartbeatError, Liveness, SendError, Status};
@@ -142,9 +142,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The public key in the peer's certificate.
     pub(crate) fn peers_key(&self) -> Option<&[u8; crate::crypto::MAX_PUBLIC]> {
         match self {
-            Self::Dtls12(connection) => borrow::<CERTIFICATES, _>(&connection.keys.get()?.certified),
+            Self::Dtls12(connection) => Feature::<CERTIFICATES>::borrow(&connection.keys.first()?.certified),
             #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => connection.certificates.get()?.peers_key.as_ref(),
+            Self::Dtls13(connection) => connection.certificates.first()?.peers_key.as_ref(),
         }
     }
 
@@ -187,20 +187,16 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The ClientHello that it answers came again, with so many octets.
     pub(crate) fn hear_hello_again(&mut self, octets: usize) {
         either!(self, connection => {
-            if connection.is_unverified() {
+            if connection.allowance.is_limited() {
                 connection.allowance.receive(octets);
             }
+            connection.hear_hello_again();
         });
-        match self {
-            Self::Dtls12(connection) => dtls12::server::hear_hello_again(connection),
-            #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => connection.hear_hello_again(),
-        }
     }
 
-    /// True if the client may not be where it says.
+    /// True if the client may not be where it says: neither a cookie nor an encrypted record has come from there.
     pub(crate) fn is_unverified(&self) -> bool {
-        either!(self, connection => connection.is_unverified())
+        either!(self, connection => connection.allowance.is_limited())
     }
 
     /// The most octets of application data in a datagram of `room` octets.
@@ -248,16 +244,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     pub(crate) const fn status(&self) -> Status {
-        match self {
-            Self::Dtls12(connection) => connection.status,
-            #[cfg(feature = "dtls13")]
-            Self::Dtls13(connection) => connection.status,
-        }
+        either!(self, connection => connection.status)
     }
 
     /// True if it has ended, and has nothing more to say.
     pub(crate) fn is_over(&self) -> bool {
-        either!(self, connection => connection.is_over())
+        let has_ended = matches!(self.status(), Status::Closing | Status::Closed | Status::Failed(_));
+        has_ended && either!(self, connection => connection.alert.is_none())
     }
 }
 

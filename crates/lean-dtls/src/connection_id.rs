@@ -4,7 +4,7 @@ use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::Crypto;
 use crate::extension::{self, CONNECTION_ID, Extensions};
-use crate::features::{self, Off, OrOff, or_off};
+use crate::features::{self, Feature, Off, OrOff, Switch};
 use crate::octets::Octets;
 
 /// Octets of the longest connection ID of an end. (Assumed: enough for all devices of a server.)
@@ -22,7 +22,7 @@ impl ConnectionId {
     /// The ID of a peer. `None` if it is longer than this end can keep.
     pub(crate) fn new(id: &[u8]) -> Option<Self> {
         match features::CONNECTION_ID {
-            true => Octets::new(id).map(|id| Self(or_off::<{ features::CONNECTION_ID }, _>(id))),
+            true => Octets::new(id).map(|id| Self(Feature::<{ features::CONNECTION_ID }>::or_off(id))),
             false => id.is_empty().then(Self::default),
         }
     }
@@ -67,19 +67,13 @@ fn read(content: &[u8]) -> Result<Option<ConnectionId>, u8> {
 
 /// Returns what a server with this ID takes of the client's offer: nothing, if it could not keep the client's ID.
 pub(crate) fn accept(extensions: Extensions<'_>, own: Option<ConnectionId>) -> Result<Option<[ConnectionId; 2]>, u8> {
-    if !features::CONNECTION_ID {
-        return Ok(None);
-    }
-    let peers = extensions.find(CONNECTION_ID).map(read).transpose()?.flatten();
+    let peers = extensions.find_if(features::CONNECTION_ID, CONNECTION_ID).map(read).transpose()?.flatten();
     Ok(own.zip(peers).map(<[ConnectionId; 2]>::from))
 }
 
 /// Reads the server's answer for a client with this ID. It cannot speak with a server whose ID is too long to keep.
 pub(crate) fn confirm(extensions: Extensions<'_>, own: Option<ConnectionId>) -> Result<Option<[ConnectionId; 2]>, u8> {
-    if !features::CONNECTION_ID {
-        return Ok(None);
-    }
-    let Some(content) = extensions.find(CONNECTION_ID) else { return Ok(None) };
+    let Some(content) = extensions.find_if(features::CONNECTION_ID, CONNECTION_ID) else { return Ok(None) };
     let peers = read(content)?.ok_or(alert::HANDSHAKE_FAILURE)?;
     Ok(own.map(|own| [own, peers]))
 }

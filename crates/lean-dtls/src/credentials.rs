@@ -142,13 +142,21 @@ impl Credentials for [Psk<'_>] {
     }
 }
 
-impl<const N: usize> Credentials for [Psk<'_>; N] {
+impl<T, const N: usize> Credentials for [T; N]
+where
+    [T]: Credentials,
+{
     fn psk(&self) -> Option<Psk<'_>> {
         self[..].psk()
     }
 
     fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
         self[..].find_psk(identity)
+    }
+
+    #[cfg(feature = "dtls13")]
+    fn import_context(&self, identity: &[u8]) -> Option<&[u8]> {
+        self[..].import_context(identity)
     }
 }
 

@@ -16,6 +16,5 @@ pub(crate) mod server;
 pub(crate) use connection::Connection;
 pub(crate) use extensions::Offer;
 pub(crate) use hello::ClientHello;
-pub(crate) use record::ContentType;
 pub(crate) use resumption::{Resuming, TicketKeys, find as find_session};
 pub(crate) use server::COOKIE;

@@ -49,6 +49,12 @@ impl<'a> Extensions<'a> {
         self.iter().find(|(found, _)| *found == number).map(|(_, content)| content)
     }
 
+    /// The content of an extension, if it is there, and this end has the feature for it.
+    #[inline(always)] // without the feature, nothing is left of what would be done with it
+    pub(crate) fn find_if(self, has_feature: bool, number: u16) -> Option<&'a [u8]> {
+        if has_feature { self.find(number) } else { None }
+    }
+
     pub(crate) fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
         let mut rest = Reader::new(self.0);
         core::iter::from_fn(move || next(&mut rest))

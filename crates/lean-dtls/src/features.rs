@@ -1,11 +1,12 @@
 //! The cargo features as constants, and what is kept for one of them only.
 //!
-//! Every module but `time/round_trips` is compiled with every set of features. What belongs to a feature stands behind its constant, or behind a value of
+//! Every module is compiled with every set of features. What belongs to a feature stands behind its constant, or behind a value of
 //! type [`If`], [`OrOff`] or [`Slot`], which takes no room without the feature. The compiler then leaves out what would be done with it.
-//! `cfg` is for what users of this crate see, for what needs another crate, and for `allowance` and `eviction`.
+//! `cfg` is for what users of this crate see, and for what needs another crate.
 
 #![allow(dead_code)] // some of it is for features that are on, and some for features that are off
 
+use core::borrow::Borrow;
 use core::convert::Infallible;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -19,6 +20,7 @@ pub(crate) const EVICTION: bool = cfg!(feature = "eviction");
 pub(crate) const FALSE_START: bool = cfg!(feature = "false-start");
 pub(crate) const GCM: bool = cfg!(feature = "gcm");
 pub(crate) const HEARTBEAT: bool = cfg!(feature = "heartbeat");
+pub(crate) const KNOWN_ADDRESSES: bool = cfg!(feature = "known-addresses");
 pub(crate) const LEAN: bool = cfg!(feature = "lean");
 pub(crate) const RECORD_LIMITS: bool = cfg!(feature = "record-limits");
 pub(crate) const RESUMPTION: bool = cfg!(feature = "resumption");
@@ -31,7 +33,7 @@ pub(crate) type If<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::If<T>;
 /// `T` with a feature. Without it always [`Off::OFF`], which nobody changes.
 pub(crate) type OrOff<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::OrOff<T>;
 
-/// A connection keeps this for a feature; without it, nothing.
+/// What is kept for a feature: an array of one `T`; without the feature, of none.
 pub(crate) type Slot<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::Slot<T>;
 
 /// A feature that is on or off.
@@ -40,7 +42,7 @@ pub(crate) struct Feature<const IS_ON: bool>;
 /// A feature decides these types.
 pub(crate) trait Switch {
     /// See [`If`](type@If).
-    type If<T>;
+    type If<T>: Borrow<T>;
 
     /// See [`OrOff`](type@OrOff).
     type OrOff<T: Off>;
@@ -49,104 +51,61 @@ pub(crate) trait Switch {
     type Slot<T>;
 
     /// Makes a value, if the feature is on.
-    fn make<T>(value: impl FnOnce() -> T) -> Option<Self::If<T>>;
-
-    /// Looks at a value.
-    fn look<T>(value: &Self::If<T>) -> &T;
+    fn only<T>(value: impl FnOnce() -> T) -> Option<Self::If<T>>;
 
     /// Keeps a value, if the feature is on.
-    fn keep<T: Off>(value: T) -> Self::OrOff<T>;
+    fn or_off<T: Off>(value: T) -> Self::OrOff<T>;
 
     /// Puts a value into a slot, if the feature is on.
-    fn fill<T>(value: impl FnOnce() -> T) -> Self::Slot<T>;
+    fn slot<T>(value: impl FnOnce() -> T) -> Self::Slot<T>;
+
+    /// Looks at a value, which is there only if the feature is on.
+    #[inline(always)]
+    fn borrow<T>(value: &Option<Self::If<T>>) -> Option<&T> {
+        value.as_ref().map(Borrow::borrow)
+    }
 }
 
 impl Switch for Feature<true> {
     type If<T> = T;
     type OrOff<T: Off> = T;
-    type Slot<T> = Filled<T>;
+    type Slot<T> = [T; 1];
 
     #[inline(always)]
-    fn make<T>(value: impl FnOnce() -> T) -> Option<T> {
+    fn only<T>(value: impl FnOnce() -> T) -> Option<T> {
         Some(value())
     }
 
     #[inline(always)]
-    fn look<T>(value: &T) -> &T {
+    fn or_off<T: Off>(value: T) -> T {
         value
     }
 
     #[inline(always)]
-    fn keep<T: Off>(value: T) -> T {
-        value
-    }
-
-    #[inline(always)]
-    fn fill<T>(value: impl FnOnce() -> T) -> Filled<T> {
-        Filled(value())
+    fn slot<T>(value: impl FnOnce() -> T) -> [T; 1] {
+        [value()]
     }
 }
 
 impl Switch for Feature<false> {
     type If<T> = Never<T>;
     type OrOff<T: Off> = Fixed<T>;
-    type Slot<T> = Empty<T>;
+    type Slot<T> = [T; 0];
 
     #[inline(always)]
-    fn make<T>(_: impl FnOnce() -> T) -> Option<Never<T>> {
+    fn only<T>(_: impl FnOnce() -> T) -> Option<Never<T>> {
         None
     }
 
     #[inline(always)]
-    fn look<T>(value: &Never<T>) -> &T {
-        value
-    }
-
-    #[inline(always)]
-    fn keep<T: Off>(_: T) -> Fixed<T> {
+    fn or_off<T: Off>(_: T) -> Fixed<T> {
         Fixed(PhantomData)
     }
 
     #[inline(always)]
-    fn fill<T>(_: impl FnOnce() -> T) -> Empty<T> {
-        Empty(PhantomData)
+    fn slot<T>(_: impl FnOnce() -> T) -> [T; 0] {
+        []
     }
-}
-
-/// Makes a value, if the feature is on.
-#[inline(always)]
-pub(crate) fn only<const IS_ON: bool, T>(value: impl FnOnce() -> T) -> Option<If<IS_ON, T>>
-where
-    Feature<IS_ON>: Switch,
-{
-    Feature::<IS_ON>::make(value)
-}
-
-/// Keeps a value, if the feature is on.
-#[inline(always)]
-pub(crate) fn or_off<const IS_ON: bool, T: Off>(value: T) -> OrOff<IS_ON, T>
-where
-    Feature<IS_ON>: Switch,
-{
-    Feature::<IS_ON>::keep(value)
-}
-
-/// Looks at a value, which is there only if the feature is on.
-#[inline(always)]
-pub(crate) fn borrow<const IS_ON: bool, T>(value: &Option<If<IS_ON, T>>) -> Option<&T>
-where
-    Feature<IS_ON>: Switch,
-{
-    value.as_ref().map(Feature::<IS_ON>::look)
-}
-
-/// Puts a value into a slot, if the feature is on.
-#[inline(always)]
-pub(crate) fn slot<const IS_ON: bool, T>(value: impl FnOnce() -> T) -> Slot<IS_ON, T>
-where
-    Feature<IS_ON>: Switch,
-{
-    Feature::<IS_ON>::fill(value)
 }
 
 /// A type of which one value holds without the feature.
@@ -188,6 +147,13 @@ impl<T> DerefMut for Never<T> {
     }
 }
 
+impl<T> Borrow<T> for Never<T> {
+    #[inline(always)]
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
 /// A value of a feature that is off: always the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fixed<T>(PhantomData<T>);
@@ -198,33 +164,5 @@ impl<T: Off> Deref for Fixed<T> {
     #[inline(always)]
     fn deref(&self) -> &T {
         T::OFF
-    }
-}
-
-/// The slot of a feature that is on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Filled<T>(T);
-
-impl<T> Filled<T> {
-    pub(crate) const fn get(&self) -> Option<&T> {
-        Some(&self.0)
-    }
-
-    pub(crate) const fn get_mut(&mut self) -> Option<&mut T> {
-        Some(&mut self.0)
-    }
-}
-
-/// The slot of a feature that is off.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Empty<T>(PhantomData<T>);
-
-impl<T> Empty<T> {
-    pub(crate) const fn get(&self) -> Option<&T> {
-        None
-    }
-
-    pub(crate) const fn get_mut(&mut self) -> Option<&mut T> {
-        None
     }
 }

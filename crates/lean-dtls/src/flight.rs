@@ -5,7 +5,7 @@ mod sent;
 
 use crate::codec::{Full, Writer};
 use crate::config::Packing;
-use crate::features::{ACKNOWLEDGEMENTS, DTLS13, Slot, slot};
+use crate::features::{ACKNOWLEDGEMENTS, DTLS13, Feature, Slot, Switch};
 use crate::handshake::{self, Kind};
 
 /// Octets that are kept of a message's header: kind, length, number.
@@ -32,9 +32,7 @@ pub(crate) trait Records {
     fn overhead(&self, part: Part, is_last: bool) -> usize;
 
     /// The most octets of content that the peer takes in a record of a part.
-    fn limit(&self, _part: Part) -> usize {
-        usize::MAX
-    }
+    fn limit(&self, part: Part) -> usize;
 
     /// Writes a record with fragments of messages: the header of each, and its octets. Returns its length and its sequence
     /// number.
@@ -56,7 +54,7 @@ pub(crate) trait Records {
     fn change(&mut self, output: &mut [u8]) -> Result<usize, Full>;
 }
 
-/// A part of a flight.
+/// A part of a flight: its place among the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     BeforeChange,
@@ -106,7 +104,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
             length: 0,
             change: None,
             cursor: Cursor { message: 0, offset: 0, changed: false },
-            sent: slot::<ACKNOWLEDGEMENTS, _>(sent::Sent::new),
+            sent: Feature::<ACKNOWLEDGEMENTS>::slot(sent::Sent::new),
         }
     }
 
@@ -114,7 +112,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
     pub(crate) const fn clear(&mut self) {
         (self.length, self.change) = (0, None);
         self.restart();
-        if let Some(sent) = self.sent.get_mut() {
+        if let Some(sent) = self.sent.first_mut() {
             *sent = sent::Sent::new();
         }
     }
@@ -195,19 +193,19 @@ impl<const BUFFER: usize> Flight<BUFFER> {
             Part::BeforeChange => (0, change),
             Part::AfterChange => (change, self.length),
         };
-        self.sent.get_mut()?.acknowledge(first as u16, last as u16, sequence)
+        self.sent.first_mut()?.acknowledge(first as u16, last as u16, sequence)
     }
 
     /// Nothing of it has been acknowledged after all.
     pub(crate) const fn forget_acknowledged(&mut self) {
-        if let Some(sent) = self.sent.get_mut() {
+        if let Some(sent) = self.sent.first_mut() {
             sent.forget_acknowledged();
         }
     }
 
     /// True if the peer has acknowledged all of it.
     pub(crate) fn is_acknowledged(&self) -> bool {
-        self.sent.get().is_some_and(|sent| sent.is_acknowledged(self.length as u16))
+        self.sent.first().is_some_and(|sent| sent.is_acknowledged(self.length as u16))
     }
 
     /// Writes the next datagram: a record, or as many as it has room for. Returns 0 if there is nothing to send.
@@ -257,7 +255,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
             place[1] = self.octets.get(piece.body() + piece.begin..piece.last())?;
         }
         let (written, sequence) = records.write(part, is_last, &fragments[..2 * count], output).ok()?;
-        if let Some(sent) = self.sent.get_mut() {
+        if let Some(sent) = self.sent.first_mut() {
             sent.note(pieces[0].first() as u16, pieces[count - 1].last() as u16, sequence);
         }
         self.cursor = after;
@@ -325,7 +323,7 @@ impl<const BUFFER: usize> Flight<BUFFER> {
 
     /// The first part of a fragment that the peer does not have.
     fn missing(&self, piece: &Piece) -> Option<Piece> {
-        let Some(sent) = self.sent.get() else {
+        let Some(sent) = self.sent.first() else {
             return (piece.begin == 0 || piece.begin < piece.end).then_some(*piece);
         };
         let (begin, end) = sent.gap(piece.first() as u16, piece.last() as u16)?;
@@ -405,6 +403,10 @@ mod tests {
 
         fn overhead(&self, _: Part, _: bool) -> usize {
             0
+        }
+
+        fn limit(&self, _: Part) -> usize {
+            usize::MAX
         }
 
         fn write(&mut self, _: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {

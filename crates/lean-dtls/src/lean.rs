@@ -2,7 +2,7 @@
 //! format, and why nothing is lost.
 
 use crate::codec::{Full, Writer};
-use crate::features::{LEAN, Slot, slot};
+use crate::features::{Feature, LEAN, Slot, Switch};
 
 /// Switches of the lean profile, as a set.
 ///
@@ -163,19 +163,19 @@ struct Names {
 
 impl Received {
     pub(crate) fn new() -> Self {
-        Self(slot::<LEAN, _>(Names::default))
+        Self(Feature::<LEAN>::slot(Names::default))
     }
 
     /// Forgets the records.
     pub(crate) const fn clear(&mut self) {
-        if let Some(names) = self.0.get_mut() {
+        if let Some(names) = self.0.first_mut() {
             names.count = 0;
         }
     }
 
     /// Notes a record. Beyond the first few, records are sent again though they have arrived.
     pub(crate) fn note(&mut self, epoch: u16, sequence: u64) {
-        let Some(Names { names, count, .. }) = self.0.get_mut() else { return };
+        let Some(Names { names, count, .. }) = self.0.first_mut() else { return };
         let [upper, lower] = (sequence as u16).to_be_bytes();
         if let Some(free) = names.get_mut(usize::from(*count)) {
             *free = [epoch as u8, upper, lower];
@@ -185,20 +185,20 @@ impl Received {
 
     /// The content of an acknowledgement.
     pub(crate) fn names(&self) -> &[u8] {
-        let Some(Names { names, count, .. }) = self.0.get() else { return &[] };
+        let Some(Names { names, count, .. }) = self.0.first() else { return &[] };
         names.as_flattened().get(..usize::from(*count) * RECORD_NAME).unwrap_or(&[])
     }
 
     /// The records are to be acknowledged.
     pub(crate) const fn acknowledge(&mut self) {
-        if let Some(names) = self.0.get_mut() {
+        if let Some(names) = self.0.first_mut() {
             names.is_due = true;
         }
     }
 
     /// True once after [`acknowledge`](Self::acknowledge).
     pub(crate) const fn take_due(&mut self) -> bool {
-        match self.0.get_mut() {
+        match self.0.first_mut() {
             Some(names) => core::mem::replace(&mut names.is_due, false),
             None => false,
         }

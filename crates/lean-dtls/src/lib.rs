@@ -112,11 +112,11 @@
 //! | --- | --- |
 //! | `features` | the cargo features as constants, and the types of what only one of them needs |
 //! | `codec`, `octets`, `alert`, `extension`, `time`, `crypto` | numbers and vectors; octets of a bounded number; the numbers of alerts and extensions, and a list of extensions on the wire; the clock and the timer of a flight; the cryptography as a trait, and RustCrypto |
-//! | `der`, `signature`, `credentials` | signatures and keys in DER; a signature in a message; the credentials as a trait: pre-shared keys, raw public keys, X.509 |
+//! | `der`, `signature`, `credentials`, `certificates` | signatures and keys in DER; a signature in a message; the credentials as a trait: pre-shared keys, raw public keys, X.509; certificates in messages |
 //! | `lean` | the switches of the lean profile, and its extension (docs/lean-profile.md) |
 //! | `suite`, `connection_id` | the cipher suites of DTLS 1.2, and which of them an end can use; connection IDs and their extension |
 //! | `config`, `status`, `session` | what an end is told; how a connection is; what ends keep to resume a session |
-//! | `handshake`, `ranges`, `reassembly`, `replay` | headers of messages; messages from fragments; the window against replays |
+//! | `content_type`, `handshake`, `ranges`, `reassembly`, `replay` | content types of records; headers of messages; messages from fragments; the window against replays |
 //! | `flight` | a flight, kept until it is answered, cut into datagrams; which record carried what, for acknowledgements |
 //! | `limits`, `agreement` | how long a record may be, and its extensions; the ephemeral key pair that a client of DTLS 1.3 sends at once |
 //! | `allowance` | how much may be sent to an address that nobody has verified |
@@ -127,8 +127,8 @@
 //! | `client`, `server`, `reply`, `eviction` | the faces of the engine; the slots of a server, its answers to clients without one, and which of them ends for another |
 //! | `decisions` | a page of its documentation: what an engineer decides, and the price of each answer |
 //!
-//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. All modules but one are compiled
-//! with every set of features: `time/round_trips` has another one in its place. What a feature needs takes no room without it, and is in no image: see `features`.
+//! `dtls12` and `dtls13` take nothing from each other: `connection`, `server` and `reply` know both. All modules are compiled with every
+//! set of features. What a feature needs takes no room without it, and is in no image: see `features`.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -143,11 +143,13 @@ mod alert;
 mod allowance;
 mod association;
 mod both;
+mod certificates;
 mod client;
 mod codec;
 mod config;
 mod connection;
 mod connection_id;
+mod content_type;
 mod credentials;
 pub mod crypto;
 #[cfg(doc)]

@@ -27,23 +27,15 @@ impl Limits {
     }
 }
 
-/// The client's extensions.
-pub(crate) fn write_offer(writer: &mut Writer<'_>, options: &RecordLimits) -> Result<(), Full> {
-    if let Some(length) = options.max_fragment_length {
+/// Writes the extensions: the length for both ends, and the limit of the end that sends them.
+pub(crate) fn write(
+    writer: &mut Writer<'_>,
+    fragment_length: Option<MaxFragmentLength>,
+    own: Option<u16>,
+) -> Result<(), Full> {
+    if let Some(length) = fragment_length {
         extension::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
     }
-    write_record_size(writer, options.record_size_limit)
-}
-
-/// The server's extensions.
-pub(crate) fn write_answer(writer: &mut Writer<'_>, limits: &Limits) -> Result<(), Full> {
-    if let Some(length) = limits.fragment_length {
-        extension::write(writer, MAX_FRAGMENT_LENGTH, |writer| writer.number(length as u32, 1))?;
-    }
-    write_record_size(writer, limits.record_size.map(|[own, _]| own))
-}
-
-fn write_record_size(writer: &mut Writer<'_>, own: Option<u16>) -> Result<(), Full> {
     match own {
         Some(own) => extension::write(writer, RECORD_SIZE_LIMIT, |writer| writer.number(own.into(), 2)),
         None => Ok(()),
@@ -52,23 +44,19 @@ fn write_record_size(writer: &mut Writer<'_>, own: Option<u16>) -> Result<(), Fu
 
 /// Returns what a server takes of the client's offer. With a record size limit it ignores the fragment length (RFC 8449, section 5).
 pub(crate) fn accept(extensions: Extensions<'_>, options: &RecordLimits) -> Result<Limits, u8> {
-    if !RECORD_LIMITS {
-        return Ok(Limits::default());
-    }
     let record_size = read_record_size(extensions)?;
     if let (Some(own), Some(peers)) = (options.record_size_limit, record_size) {
         return Ok(Limits { record_size: Some([own, peers.min(MAX_CONTENT)]), fragment_length: None });
     }
-    let fragment_length = options.max_fragment_length.and_then(|_| extensions.find(MAX_FRAGMENT_LENGTH));
+    let fragment_length =
+        options.max_fragment_length.and_then(|_| extensions.find_if(RECORD_LIMITS, MAX_FRAGMENT_LENGTH));
     Ok(Limits { fragment_length: fragment_length.map(read_fragment_length).transpose()?, record_size: None })
 }
 
 /// Reads the server's answer for a client.
 pub(crate) fn confirm(extensions: Extensions<'_>, options: &RecordLimits) -> Result<Limits, u8> {
-    if !RECORD_LIMITS {
-        return Ok(Limits::default());
-    }
-    let fragment_length = extensions.find(MAX_FRAGMENT_LENGTH).map(read_fragment_length).transpose()?;
+    let fragment_length =
+        extensions.find_if(RECORD_LIMITS, MAX_FRAGMENT_LENGTH).map(read_fragment_length).transpose()?;
     let record_size = read_record_size(extensions)?;
     let is_other = fragment_length.is_some() && fragment_length != options.max_fragment_length;
     let is_both = fragment_length.is_some() && record_size.is_some();
@@ -94,7 +82,7 @@ fn read_fragment_length(content: &[u8]) -> Result<MaxFragmentLength, u8> {
 }
 
 fn read_record_size(extensions: Extensions<'_>) -> Result<Option<u16>, u8> {
-    let Some(content) = extensions.find(RECORD_SIZE_LIMIT) else { return Ok(None) };
+    let Some(content) = extensions.find_if(RECORD_LIMITS, RECORD_SIZE_LIMIT) else { return Ok(None) };
     let peers = u16::from_be_bytes(content.try_into().map_err(|_| alert::DECODE_ERROR)?);
     if peers < LEAST_RECORD_SIZE { Err(alert::ILLEGAL_PARAMETER) } else { Ok(Some(peers)) }
 }

@@ -1,7 +1,7 @@
 //! The answer to a client without a slot: one record in clear, which may be longer than a datagram.
 
 use crate::dtls13::server::HEADERS;
-use crate::features::{DTLS13, Slot, slot};
+use crate::features::{DTLS13, Feature, Slot, Switch};
 use crate::handshake;
 use crate::{dtls12, dtls13};
 
@@ -22,14 +22,14 @@ impl Reply {
         let mut octets = [0; LONGEST];
         let length = record.len().min(LONGEST);
         octets[..length].copy_from_slice(&record[..length]);
-        Self { octets, length, offset: slot::<DTLS13, _>(|| 0) }
+        Self { octets, length, offset: Feature::<DTLS13>::slot(|| 0) }
     }
 
     /// Writes the next datagram, and returns its length and whether it is the last one.
     pub(crate) fn write(&mut self, output: &mut [u8]) -> (usize, bool) {
         match output.get_mut(..self.length) {
             None => self.write_fragment(output).unwrap_or((0, true)),
-            Some(_) if self.offset.get().is_some_and(|offset| *offset > 0) => {
+            Some(_) if self.offset.first().is_some_and(|offset| *offset > 0) => {
                 self.write_fragment(output).unwrap_or((0, true))
             }
             Some(place) => {
@@ -41,7 +41,7 @@ impl Reply {
 
     /// Writes a record with the next fragment of the message. Each has the next record number.
     fn write_fragment(&mut self, output: &mut [u8]) -> Option<(usize, bool)> {
-        let offset = self.offset.get_mut()?;
+        let offset = self.offset.first_mut()?;
         let rest = self.octets.get(HEADERS + *offset..self.length)?;
         let length = rest.len().min(output.len().checked_sub(HEADERS)?);
         let (headers, place) = output.split_at_mut(HEADERS);

@@ -12,7 +12,7 @@ use crate::credentials::Credentials;
 use crate::crypto::{Crypto, DIGEST, KEY};
 use crate::dtls12::{Resuming, TicketKeys};
 use crate::eviction::{Age, Count};
-use crate::features::{CONNECTION_ID, If, RESUMPTION, borrow, only};
+use crate::features::{CONNECTION_ID, Feature, If, RESUMPTION, Switch};
 use crate::reassembly::Reassembly;
 use crate::replay::Heard;
 use crate::reply::Reply;
@@ -96,7 +96,7 @@ where
         if config.options.sessions.tickets {
             let mut key = [0; KEY];
             crypto.random(&mut key);
-            tickets = only::<RESUMPTION, _>(|| TicketKeys::new(&mut crypto, &key));
+            tickets = Feature::<RESUMPTION>::only(|| TicketKeys::new(&mut crypto, &key));
             key.zeroize();
         }
         let mut secret = [0; DIGEST];
@@ -127,8 +127,8 @@ where
             return None;
         }
         let place = self.find(peer, datagram)?;
-        let resuming = only::<RESUMPTION, _>(|| Resuming {
-            tickets: borrow::<RESUMPTION, _>(&self.tickets),
+        let resuming = Feature::<RESUMPTION>::only(|| Resuming {
+            tickets: Feature::<RESUMPTION>::borrow(&self.tickets),
             session: None,
             gives_ids: self.sessions.keeps(),
             lifetime_s: self.config.options.sessions.lifetime_s(),

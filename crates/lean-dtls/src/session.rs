@@ -1,15 +1,13 @@
 //! Sessions that a later handshake resumes: what each end keeps of them.
 
-use zeroize::Zeroizing;
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::codec::{Full, Reader, Writer};
-use crate::credentials::MAX_IDENTITY;
 use crate::credentials::{
-    Certificate, CertificateType, Credentials, Identity, Role, accepted, check_peer, is_key, spki,
+    Certificate, CertificateType, Credentials, Identity, MAX_IDENTITY, Role, accepted, check_peer, is_key, spki,
 };
 use crate::crypto::MAX_PUBLIC;
-use crate::features::{CERTIFICATES, If, RESUMPTION, only};
+use crate::features::{CERTIFICATES, Feature, If, RESUMPTION, Switch};
 use crate::octets::Octets;
 use crate::suite::Suite;
 use crate::time::Instant;
@@ -44,18 +42,6 @@ pub(crate) type SessionId = Octets<MAX_ID>;
 /// The master secret.
 #[derive(Clone, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Master(pub(crate) [u8; 48]);
-
-impl Master {
-    /// The master secret of another connection.
-    pub(crate) const fn from_secret(secret: &[u8; 48]) -> Self {
-        Self(*secret)
-    }
-
-    /// The secret, for a key log or a ticket.
-    pub(crate) const fn secret(&self) -> &[u8; 48] {
-        &self.0
-    }
-}
 
 /// Who the peer has proved to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +111,7 @@ impl SessionState {
         writer.number(self.suite.iana().into(), 2)?;
         writer.number(self.fragment_length.into(), 1)?;
         writer.put(&self.kept_at.as_millis().to_be_bytes())?;
-        writer.put(self.master.secret())?;
+        writer.put(&self.master.0)?;
         match &self.peer {
             Peer::Anyone => writer.number(ANYONE.into(), 1),
             Peer::Psk(identity) => {
@@ -144,7 +130,7 @@ impl SessionState {
         let (number, fragment_length) = (reader.u16()?, reader.u8()?);
         let kept_at = Instant::from_millis(u64::from_be_bytes(reader.array()?));
         let suite = Suite::ALL.iter().copied().find(|suite| suite.iana() == number)?;
-        let master = Master::from_secret(&Zeroizing::new(reader.array()?));
+        let master = Master(*Zeroizing::new(reader.array()?));
         let peer = match (reader.u8()?, reader.rest()) {
             (ANYONE, []) => Peer::Anyone,
             (PSK, identity) => Peer::Psk(Identity::new(identity)?),
@@ -152,7 +138,7 @@ impl SessionState {
                 let kinds = [CertificateType::X509, CertificateType::RawPublicKey];
                 let kind = kinds.into_iter().find(|kind| kind.number() == number)?;
                 let key = key.try_into().ok()?;
-                Peer::Certified(only::<CERTIFICATES, _>(|| Certified { kind, key })?)
+                Peer::Certified(Feature::<CERTIFICATES>::only(|| Certified { kind, key })?)
             }
         };
         Some(Self { id, is_of_ticket, master, peer, suite, fragment_length, kept_at })
@@ -253,10 +239,6 @@ pub(crate) struct Resumption {
 
 /// The session that a client asks for, and then the one that it keeps.
 pub(crate) type Kept = Option<If<RESUMPTION, Session>>;
-
-/// The session that a client asks for in its hellos.
-#[derive(Clone, Copy)]
-pub(crate) struct Asked<'a>(pub(crate) &'a Session);
 
 /// The sessions that a server keeps by their IDs. `()` keeps none; [`SessionCache`] a fixed number.
 ///
@@ -362,7 +344,7 @@ mod tests {
                 (read.state.id(), read.state.peer, read.state.suite),
                 (session.state.id(), peer, session.state.suite)
             );
-            assert_eq!(read.state.master.secret(), session.state.master.secret());
+            assert_eq!(read.state.master.0, session.state.master.0);
             let mut again = [0; MAX_SESSION];
             assert_eq!(read.encode(&mut again), Some(length));
             assert_eq!(again, octets);
@@ -378,7 +360,7 @@ mod tests {
         SessionState {
             id: SessionId::new(&[id]).unwrap_or_default(),
             is_of_ticket: false,
-            master: Master::from_secret(&[id; 48]),
+            master: Master([id; 48]),
             peer: Peer::Anyone,
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8,
             fragment_length: 0,

@@ -127,17 +127,17 @@ pub(crate) struct PublicAbilities<'a> {
 
 impl<'a> Abilities<'a> {
     pub(crate) fn groups(&self) -> &'a [Group] {
-        self.public.get().map_or(&[], |public| public.groups)
+        self.public.first().map_or(&[], |public| public.groups)
     }
 
     /// The type of this end's certificate, if it has one.
     pub(crate) fn own(&self) -> Option<CertificateType> {
-        self.public.get().and_then(|public| public.own)
+        self.public.first().and_then(|public| public.own)
     }
 
     /// The types that the peer's certificate may have.
     pub(crate) fn accepted(&self) -> &'a [CertificateType] {
-        self.public.get().map_or(&[], |public| public.accepted)
+        self.public.first().map_or(&[], |public| public.accepted)
     }
 
     /// The client: true if a suite that it offers has key agreement.

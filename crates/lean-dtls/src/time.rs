@@ -2,7 +2,6 @@
 
 mod growth;
 mod instant;
-#[cfg_attr(not(feature = "round-trips"), path = "time/no_round_trips.rs")]
 mod round_trips;
 
 use growth::Growing;
@@ -10,7 +9,7 @@ pub use growth::Growth;
 pub use instant::Instant;
 use round_trips::RoundTrips;
 
-use crate::features::{OrOff, ROUND_TRIPS, Slot, VARIABLE_BACKOFF, or_off, slot};
+use crate::features::{Feature, OrOff, ROUND_TRIPS, Slot, Switch, VARIABLE_BACKOFF};
 
 /// The time that an end waits for the peer's answer before it sends its flight again (RFC 6347, section 4.2.4).
 ///
@@ -85,7 +84,7 @@ pub(crate) struct Timer {
     /// The wait was broken once, by something that anybody can have sent.
     is_hastened: bool,
     state: State,
-    round_trips: RoundTrips,
+    round_trips: Slot<ROUND_TRIPS, RoundTrips>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,17 +107,17 @@ impl Timer {
     pub(crate) fn new(timeouts: Timeouts, random: impl FnOnce(&mut [u8; 2])) -> Self {
         let Timeouts { initial_ms, maximum_ms, retransmissions, floor_ms, .. } = timeouts;
         Self {
-            growth: slot::<VARIABLE_BACKOFF, _>(|| Growing::new(timeouts.how_waits_grow(), random)),
+            growth: Feature::<VARIABLE_BACKOFF>::slot(|| Growing::new(timeouts.how_waits_grow(), random)),
             initial_ms,
             maximum_ms,
-            floor_ms: or_off::<ROUND_TRIPS, _>(floor_ms),
+            floor_ms: Feature::<ROUND_TRIPS>::or_off(floor_ms),
             current_ms: initial_ms,
             left: retransmissions,
             budget: retransmissions,
             began_with: retransmissions,
             is_hastened: false,
             state: State::Stopped,
-            round_trips: RoundTrips::NONE,
+            round_trips: Feature::<ROUND_TRIPS>::slot(RoundTrips::default),
         }
     }
 
@@ -146,19 +145,19 @@ impl Timer {
     }
 
     /// Another flight takes the place of the one that was sent, and waits for the same answer, with the repetitions that are left.
-    pub(crate) const fn go_on(&mut self) {
+    pub(crate) fn go_on(&mut self) {
         self.repeat();
         (self.began_with, self.is_hastened, self.state) = (self.left, true, State::Sending);
     }
 
     /// Begins the waits again, but no later flight has more repetitions: so there is an end, however often this end has to begin again.
-    pub(crate) const fn begin_again(&mut self) {
+    pub(crate) fn begin_again(&mut self) {
         self.budget = self.left;
         self.go_on();
     }
 
     /// Something of the flight will be sent again before the wait is over. The wait then begins again.
-    pub(crate) const fn begin_wait_again(&mut self) {
+    pub(crate) fn begin_wait_again(&mut self) {
         self.repeat();
         if let State::Until(_) = self.state {
             self.state = State::Sending;
@@ -174,9 +173,9 @@ impl Timer {
     pub(crate) fn start(&mut self) {
         self.stop();
         // With losses the wait stays as it has become, until a flight gets through at once (RFC 6347, section 4.2.4.1).
-        let is_longer = self.floor().is_some() && self.round_trips.is_repeated();
+        let is_longer = self.floor_ms.is_some() && self.round_trips.iter().any(RoundTrips::is_repeated);
         self.begin_with(if is_longer { self.current_ms } else { self.first() });
-        self.round_trips.start();
+        self.round_trips.iter_mut().for_each(RoundTrips::start);
         (self.left, self.began_with) = (self.budget, self.budget);
         (self.is_hastened, self.state) = (false, State::Sending);
     }
@@ -185,69 +184,62 @@ impl Timer {
     pub(crate) fn sent(&mut self, now: Instant) {
         if self.state == State::Sending {
             self.state = State::Until(now.after(self.wait()));
-            self.round_trips.sent(now);
+            self.round_trips.iter_mut().for_each(|round_trips| round_trips.sent(now));
         }
     }
 
     /// Notes that the flight is sent again, for whatever reason.
-    pub(crate) const fn repeat(&mut self) {
-        self.round_trips.repeat();
+    pub(crate) fn repeat(&mut self) {
+        self.round_trips.iter_mut().for_each(RoundTrips::repeat);
     }
 
     /// Stops the timer: the flight has been answered, or nobody waits for the answer any more.
-    pub(crate) const fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.state = State::Stopped;
-        self.round_trips.answered();
+        self.round_trips.iter_mut().for_each(RoundTrips::answered);
     }
 
     /// Tells the present time: an answer that has come came now.
     pub(crate) fn note(&mut self, now: Instant) {
-        if self.round_trips.note(now) && self.state == State::Sending && !self.round_trips.is_repeated() {
+        let is_measured = self.round_trips.iter_mut().any(|trips| trips.note(now) && !trips.is_repeated());
+        if is_measured && self.state == State::Sending {
             self.begin_with(self.first());
         }
     }
 
     /// The last round trip that was measured, in milliseconds.
-    pub(crate) const fn last_round_trip(&self) -> Option<u32> {
-        self.round_trips.last()
+    pub(crate) fn last_round_trip(&self) -> Option<u32> {
+        self.round_trips.first()?.last()
     }
 
     /// Sets the first wait of a flight.
     fn begin_with(&mut self, wait: u32) {
         self.current_ms = wait;
-        if let Some(growth) = self.growth.get_mut() {
+        if let Some(growth) = self.growth.first_mut() {
             growth.begin_with(wait);
         }
     }
 
     /// The first wait for an answer.
     fn first(&self) -> u32 {
-        match (self.floor(), self.round_trips.timeout()) {
-            (Some(floor), Some(measured)) => measured.min(self.maximum_ms).max(floor),
-            _ => self.initial_ms,
+        match self.floor_ms.zip(self.round_trips.first().and_then(RoundTrips::timeout)) {
+            Some((floor, measured)) => measured.min(self.maximum_ms).max(floor),
+            None => self.initial_ms,
         }
     }
 
     /// The current wait as this end has it.
     fn wait(&self) -> u32 {
         let longest = self.maximum_ms.max(self.current_ms);
-        self.growth.get().map_or(self.current_ms, |growth| growth.dithered(self.current_ms).min(longest))
+        self.growth.first().map_or(self.current_ms, |growth| growth.dithered(self.current_ms).min(longest))
     }
 
     /// The wait after this one.
     fn longer(&self) -> u32 {
-        match self.growth.get() {
+        match self.growth.first() {
             Some(growth) => growth.after(self.current_ms),
             None => self.current_ms.saturating_mul(2),
         }
-    }
-
-    fn floor(&self) -> Option<u32> {
-        if !ROUND_TRIPS {
-            return None;
-        }
-        let floor: &Option<u32> = &self.floor_ms;
-        *floor
     }
 
     /// Returns the task if the time has come.
@@ -362,7 +354,7 @@ mod tests {
         timer.start();
         timer.note(Instant::from_millis(3_300));
         timer.sent(Instant::from_millis(3_300));
-        assert_eq!(timer.round_trips.last(), Some(800));
+        assert_eq!(timer.last_round_trip(), Some(800));
         assert_eq!(timer.deadline().map(Instant::as_millis), Some(3_300 + 4_800));
         // The next one gets through at once: measured, 7/8 * 800 + 1/8 * 100 = 712, 3/4 * 400 + 1/4 * 700 = 475.
         timer.start();

@@ -33,6 +33,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::time::Duration as WallDuration;
 
 pub(crate) use opened::Opened;
+use opened::Source;
 
 /// The period of looks at conversations that nothing has happened to. *Assumed*: nobody notices it.
 const HOUSEKEEPING: WallDuration = WallDuration::from_millis(50);
@@ -202,7 +203,7 @@ impl<'a> Driver<'a> {
             for event in &ready {
                 self.handle_ready(event.token(), event.is_readable() || event.is_read_closed(), event.is_writable());
             }
-            self.read_again();
+            self.opened.take_again().into_iter().for_each(|source| self.read(source));
             self.handle_commands();
         };
         self.finish(reason)
@@ -210,23 +211,15 @@ impl<'a> Driver<'a> {
 
     /// Opens the conversations of emulated clients.
     fn open_clients(&mut self) {
-        let is_inside = |side| self.opened.tun(side).is_none();
-        let is_server_emulated = match &self.setup.ways {
-            Ways::Emulated => true,
-            Ways::Clients { .. } => false,
-            Ways::Interfaces { .. } if is_inside(Side::Device) => false,
+        let (ends, server) = match self.setup.ways {
+            Ways::Emulated => ([EndKind::Stops, EndKind::Stops], None),
+            Ways::Clients { server } => ([EndKind::Closes, EndKind::Program], Some(server)),
+            Ways::Interfaces { .. } if self.opened.tun(Side::Device).is_none() => {
+                ([EndKind::Closes, EndKind::Outside], None)
+            }
             Ways::Interfaces { .. } | Ways::Proxies(_) | Ways::Server { .. } => return,
         };
-        let server = match self.setup.ways {
-            Ways::Clients { server } => Some(server),
-            _ => None,
-        };
         for client in self.clients.clone() {
-            let ends = match server {
-                Some(_) => [EndKind::Closes, EndKind::Program],
-                None if is_server_emulated => [EndKind::Stops, EndKind::Stops],
-                None => [EndKind::Closes, EndKind::Outside],
-            };
             let opening = Opening {
                 node: client.0,
                 client_port: None,
@@ -424,15 +417,17 @@ impl<'a> Driver<'a> {
         match token {
             Opened::WAKER => {}
             Opened::CONTROL => self.opened.accept_control(),
-            Token(number) if Opened::is_tun(number) => self.read_packets(Opened::side_of(number)),
-            Token(number) if Opened::is_listener(number) => self.read_listener(number - Opened::FIRST_LISTENER),
+            Token(number) if Opened::is_tun(number) => self.read(Source::Interface(Opened::side_of(number))),
+            Token(number) if Opened::is_listener(number) => {
+                self.read(Source::Listener(number - Opened::FIRST_LISTENER));
+            }
             Token(number) if number < Opened::FIRST_CONVERSATION => self.handle_requests(token),
             token => {
                 let Some((session, role)) = Conversation::of_token(token, Opened::FIRST_CONVERSATION) else { return };
                 let Some(conversation) = self.conversations.get_mut(&session) else { return };
                 conversation.note_ready(role, is_readable, is_writable);
                 match conversation.plug(role).map(|plug| &plug.socket) {
-                    Some(Socket::Datagrams(_)) => self.read_server(session),
+                    Some(Socket::Datagrams(_)) => self.read(Source::Server(session)),
                     Some(_) => {
                         self.advance();
                         self.pump(session);
@@ -443,45 +438,36 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Reads on where one turn was not enough.
-    fn read_again(&mut self) {
-        for listener in self.opened.take_again() {
-            self.read_listener(listener);
-        }
-        for side in self.opened.take_tuns_again() {
-            self.read_packets(side);
-        }
-        for session in self.opened.take_servers_again() {
-            self.read_server(session);
-        }
-    }
-
-    /// The kernel of a side has sent packets.
-    fn read_packets(&mut self, side: Side) {
+    /// Reads from a source until nothing is left. After many turns the others have theirs, and it is read again.
+    fn read(&mut self, source: Source) {
         let mut buffer = std::mem::take(&mut self.buffer);
-        for turn in 0.. {
-            if turn == AT_ONCE {
-                self.opened.poll_tun_again(side);
-                break;
-            }
-            let Some(tun) = self.opened.tun(side) else { break };
-            match tun.read(&mut buffer) {
-                Ok(None) => break,
-                Ok(Some(length)) => {
-                    self.advance();
-                    self.take_packet(side, &buffer[..length]);
-                }
-                Err(TunError::Deleted(_)) => {
-                    self.lose_interface(side);
-                    break;
-                }
-                Err(TunError::Io { .. }) => {
-                    self.refuse("a packet of the kernel that could not be read: is the interface up?");
-                    break;
-                }
-            }
+        let may_have_more = (0..AT_ONCE).all(|_| match source {
+            Source::Listener(listener) => self.read_listener(listener, &mut buffer),
+            Source::Interface(side) => self.read_packet(side, &mut buffer),
+            Source::Server(session) => self.read_server(session, &mut buffer),
+        });
+        if may_have_more {
+            self.opened.read_again(source);
         }
         self.buffer = buffer;
+    }
+
+    /// Reads a packet that the kernel of a side has sent. True if there may be more.
+    fn read_packet(&mut self, side: Side, buffer: &mut [u8]) -> bool {
+        let Some(tun) = self.opened.tun(side) else { return false };
+        match tun.read(buffer) {
+            Ok(None) => {}
+            Ok(Some(length)) => {
+                self.advance();
+                self.take_packet(side, &buffer[..length]);
+                return true;
+            }
+            Err(TunError::Deleted(_)) => self.lose_interface(side),
+            Err(TunError::Io { .. }) => {
+                self.refuse("a packet of the kernel that could not be read: is the interface up?");
+            }
+        }
+        false
     }
 
     /// The kernel of a side has sent a packet.
@@ -507,7 +493,7 @@ impl<'a> Driver<'a> {
             self.look_at(session);
         }
         for listener in self.opened.take_full() {
-            self.read_listener(listener);
+            self.read(Source::Listener(listener));
         }
         self.opened.accept_control(); // one that came when no descriptor was left
         if let Some(control) = &mut self.opened.control {
@@ -617,9 +603,9 @@ impl<'a> Driver<'a> {
         self.look_at_handshake(session);
         let Some(conversation) = self.conversations.get_mut(&session) else { return };
         conversation.ended = Some(self.world.now());
-        let emulated = [0, 1].map(|side| conversation.plugs[side].is_none());
+        let emulated = Role::BOTH.map(|role| conversation.plug(role).is_none());
         self.world.complete(session);
-        for (role, _) in Role::BOTH.into_iter().zip(emulated).filter(|(_, emulated)| *emulated) {
+        for role in Role::BOTH.into_iter().filter(|role| emulated[*role]) {
             self.world.finish_stream(session, role);
         }
         self.world.run_until(self.world.now(), &mut self.watch);

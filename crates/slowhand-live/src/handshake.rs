@@ -151,6 +151,22 @@ impl Watcher {
     }
 }
 
+/// What has gone each way.
+#[derive(Debug, Default)]
+struct Both<D> {
+    sent: D,
+    received: D,
+}
+
+impl<D> Both<D> {
+    fn of(&mut self, way: Way) -> &mut D {
+        match way {
+            Way::Sent => &mut self.sent,
+            Way::Received => &mut self.received,
+        }
+    }
+}
+
 impl Way {
     /// True if this is the way from the client to the server, where `role` is that of the end that is watched.
     fn is_of_client(self, role: Role) -> bool {

@@ -40,19 +40,8 @@ impl Live {
         if let Some(delegate) = scenario.gateway.delegation {
             return Err(LiveError::Delegation(delegate));
         }
-        let carrier = scenario.session.carrier;
-        let has_programs = !setup.ways.programs().is_empty();
-        if scenario.gateway.pre_validation && has_programs {
-            return Err(LiveError::PreValidation);
-        }
-        if carrier != Carrier::Udp && has_programs {
-            return Err(LiveError::Carrier(carrier));
-        }
-        if scenario.session.protocol == Protocol::Less && has_programs {
-            return Err(LiveError::Less);
-        }
-        if scenario.session.trust_anchor && has_programs {
-            return Err(LiveError::TrustAnchor);
+        if !setup.ways.programs().is_empty() {
+            check_programs(scenario)?;
         }
         let plan = Plan::new(scenario)?;
         let (opened, waker) = Opened::open(scenario, &plan, &setup)?;
@@ -135,6 +124,23 @@ impl Live {
     pub fn finish(mut self) -> Result<Report, LiveError> {
         let thread = self.thread.take().expect("only this function and `drop` take it");
         thread.join().map_err(|panic| LiveError::Panicked(words(&*panic)))
+    }
+}
+
+/// Programs verify certificates themselves, by their own authorities, and ask no trust anchor for a key. They and kernels have
+/// sockets of UDP. The messages of LESS are assumed: no program has them.
+fn check_programs(scenario: &Scenario) -> Result<(), LiveError> {
+    let (gateway, session) = (&scenario.gateway, &scenario.session);
+    let carrier = format!("\"{}\"", session.carrier);
+    let refused = [
+        (gateway.pre_validation, "gateway.pre_validation", "true", "false"),
+        (session.carrier != Carrier::Udp, "session.carrier", &carrier, "\"udp\""),
+        (session.protocol == Protocol::Less, "session.protocol", "less", "another protocol"),
+        (session.trust_anchor, "session.trust_anchor", "true", "false"),
+    ];
+    match refused.into_iter().find(|(is_refused, ..)| *is_refused) {
+        Some((_, key, found, allowed)) => Err(LiveError::Programs { key, found: found.to_owned(), allowed }),
+        None => Ok(()),
     }
 }
 

@@ -122,6 +122,11 @@ impl Stream {
     fn is_done(&self) -> bool {
         self.is_at_end && self.is_shut
     }
+
+    /// The program sees a reset when the connection is closed here. Otherwise it would see an end.
+    fn reset(&self) {
+        let _ = set_socket_linger(&self.stream, Some(std::time::Duration::ZERO));
+    }
 }
 
 impl Conversation {
@@ -163,7 +168,7 @@ impl Conversation {
             if let Socket::Stream(stream) = &plug.socket
                 && !stream.is_done()
             {
-                let _ = set_socket_linger(&stream.stream, Some(std::time::Duration::ZERO)); // else it sees an end
+                stream.reset();
             }
         }
     }
@@ -261,7 +266,7 @@ impl Conversation {
         }
         // The emulated connection has failed: the program sees a reset, and does not take what it has for the whole.
         if state.error.is_some() && !stream.is_done() && line.is_empty() {
-            let _ = set_socket_linger(&stream.stream, Some(std::time::Duration::ZERO)); // else it sees an end
+            stream.reset();
             plug.socket = Socket::Gone;
         }
         None

@@ -3,7 +3,7 @@
 use crate::tun::{Interface, InterfaceError};
 use slowhand_lab::plan::PlanError;
 use slowhand_lab::scenario::Delegate;
-use slowhand_sessions::{Carrier, Role};
+use slowhand_sessions::Role;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -117,18 +117,16 @@ pub enum LiveError {
          its own session", .0.name()
     )]
     Delegation(Delegate),
-    /// Programs verify certificates themselves, by their own authorities.
-    #[error("gateway.pre_validation: found true, allowed: false where programs are at the ends of the sessions")]
-    PreValidation,
-    /// Programs and kernels have sockets of UDP.
-    #[error("session.carrier: found \"{0}\", allowed: \"udp\" where programs are at the ends of the sessions")]
-    Carrier(Carrier),
-    /// The messages of LESS are assumed: no program has them.
-    #[error("session.protocol: found less, allowed: another protocol where programs are at the ends of the sessions")]
-    Less,
-    /// Programs ask no trust anchor for a key.
-    #[error("session.trust_anchor: found true, allowed: false where programs are at the ends of the sessions")]
-    TrustAnchor,
+    /// A key of the scenario has a value that programs do not know.
+    #[error("{key}: found {found}, allowed: {allowed} where programs are at the ends of the sessions")]
+    Programs {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        found: String,
+        /// Other values.
+        allowed: &'static str,
+    },
     /// The speed is too small, too large, or no number.
     #[error("found {0}, allowed: from {LEAST_SPEED} to {MOST_SPEED}")]
     Speed(f64),

@@ -55,6 +55,14 @@ impl<'a> World<'a> {
         }
     }
 
+    /// Notes what came in, and does it to its conversation, if that is not closed.
+    fn apply(&mut self, input: &Input<'_>, session: u64, change: impl FnOnce(&mut Live<'a>, ConversationId)) {
+        self.record(input);
+        if let Some(Entry { id, .. }) = self.conversations.get(&session) {
+            change(&mut self.live, *id);
+        }
+    }
+
     /// The conversation of this number. `None` if it is closed.
     pub(crate) fn entry(&self, session: u64) -> Option<&Entry> {
         self.conversations.get(&session)
@@ -128,62 +136,41 @@ impl<'a> World<'a> {
 
     /// An end has something to send, or room for input again.
     pub(crate) fn wake(&mut self, session: u64, role: Role, observer: &mut dyn Observer) {
-        self.record(&Input::Wake(session, role));
-        if let Some(Entry { id, .. }) = self.conversations.get(&session) {
-            self.live.wake(*id, role, observer);
-        }
+        self.apply(&Input::Wake(session, role), session, |live, id| live.wake(id, role, observer));
     }
 
     /// A program cannot be reached. Returns false if that was known.
     pub(crate) fn lose(&mut self, session: u64, role: Role, reason: &str, observer: &mut dyn Observer) -> bool {
         let is_new = self.line(session, role).is_some_and(|line| line.fail(reason.to_owned()));
         if is_new {
-            self.record(&Input::Lose(session, role, reason.into()));
-            if let Some(Entry { id, .. }) = self.conversations.get(&session) {
-                self.live.wake(*id, role, observer);
-            }
+            self.apply(&Input::Lose(session, role, reason.into()), session, |live, id| live.wake(id, role, observer));
         }
         is_new
     }
 
     /// The program of an end sends no more.
     pub(crate) fn finish_stream(&mut self, session: u64, role: Role) {
-        self.record(&Input::Finish(session, role));
-        if let Some(Entry { id, .. }) = self.conversations.get(&session) {
-            self.live.finish_stream(*id, role);
-        }
+        self.apply(&Input::Finish(session, role), session, |live, id| live.finish_stream(id, role));
     }
 
     /// The program of an end has reset its connection.
     pub(crate) fn abort_stream(&mut self, session: u64, role: Role) {
-        self.record(&Input::Abort(session, role));
-        if let Some(Entry { id, .. }) = self.conversations.get(&session) {
-            self.live.abort_stream(*id, role);
-        }
+        self.apply(&Input::Abort(session, role), session, |live, id| live.abort_stream(id, role));
     }
 
     /// Ends a conversation, as if both applications had finished.
     pub(crate) fn complete(&mut self, session: u64) {
-        self.record(&Input::Complete(session));
-        if let Some(Entry { id, .. }) = self.conversations.get(&session) {
-            self.live.complete(*id);
-        }
+        self.apply(&Input::Complete(session), session, Live::complete);
     }
 
     /// A conversation without handshake carries data from now on.
     pub(crate) fn skip_handshake(&mut self, session: u64) {
-        self.record(&Input::SkipHandshake(session));
-        if let Some(Entry { id, .. }) = self.conversations.get(&session) {
-            self.live.skip_handshake(*id);
-        }
+        self.apply(&Input::SkipHandshake(session), session, Live::skip_handshake);
     }
 
     /// Ends a conversation: it has failed at this end.
     pub(crate) fn fail(&mut self, session: u64, role: Role, reason: &str) {
-        self.record(&Input::Fail(session, role, reason.into()));
-        if let Some(Entry { id, .. }) = self.conversations.get(&session) {
-            self.live.fail(*id, role, reason);
-        }
+        self.apply(&Input::Fail(session, role, reason.into()), session, |live, id| live.fail(id, role, reason));
     }
 
     /// Forgets a conversation.

@@ -18,6 +18,17 @@ mod stack;
 pub use handshake::run;
 pub use image::{Radio, Register, both, client, plain, server};
 
+/// The entry of an image: what it does, and the board.
+#[macro_export]
+macro_rules! image {
+    ($($work:ident)::+, $board:ty) => {
+        #[unsafe(no_mangle)]
+        extern "C" fn main() {
+            $crate::$($work)::+::<$board>();
+        }
+    };
+}
+
 /// The parts of a board that a measurement needs.
 pub trait Board {
     /// Starts the clock.

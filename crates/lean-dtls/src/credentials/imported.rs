@@ -32,20 +32,6 @@ impl Credentials for [ImportedPsk<'_>] {
     }
 }
 
-impl<const N: usize> Credentials for [ImportedPsk<'_>; N] {
-    fn psk(&self) -> Option<Psk<'_>> {
-        self[..].psk()
-    }
-
-    fn find_psk(&self, identity: &[u8]) -> Option<&[u8]> {
-        self[..].find_psk(identity)
-    }
-
-    fn import_context(&self, identity: &[u8]) -> Option<&[u8]> {
-        self[..].import_context(identity)
-    }
-}
-
 /// Without the key.
 impl core::fmt::Debug for ImportedPsk<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

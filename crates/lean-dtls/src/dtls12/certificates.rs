@@ -1,8 +1,9 @@
 //! Certificate, CertificateRequest, and what is signed (RFC 5246, sections 7.4.2 to 7.4.8; RFC 7250, section 3).
 
 use crate::alert;
+use crate::certificates::{read_chain, trusted_key};
 use crate::codec::{Full, Reader, Writer};
-use crate::credentials::{Certificate, CertificateType, Credentials, MAX_CHAIN, Role, check_peer};
+use crate::credentials::{Certificate, CertificateType, Credentials, MAX_CHAIN, Role};
 use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC};
 use crate::extension::ECDSA_SHA256;
 
@@ -36,21 +37,9 @@ pub(crate) fn read(
     let mut chain = [&[][..]; MAX_CHAIN];
     let certificate = match kind {
         CertificateType::RawPublicKey => Certificate::RawPublicKey(content),
-        CertificateType::X509 => Certificate::X509(read_chain(content, &mut chain)?),
+        CertificateType::X509 => Certificate::X509(read_chain(content, false, &mut chain)?),
     };
-    let key = certificate.public_key().ok_or(alert::UNSUPPORTED_CERTIFICATE)?;
-    check_peer(credentials, peer, &certificate).map_err(|error| error as u8)?;
-    Ok(Some(key))
-}
-
-fn read_chain<'a, 'b>(content: &'a [u8], chain: &'b mut [&'a [u8]; MAX_CHAIN]) -> Result<&'b [&'a [u8]], u8> {
-    let (mut reader, mut count) = (Reader::new(content), 0);
-    while !reader.is_empty() {
-        let place = chain.get_mut(count).ok_or(alert::BAD_CERTIFICATE)?;
-        *place = reader.vector(3).ok_or(alert::DECODE_ERROR)?;
-        count += 1;
-    }
-    Ok(&chain[..count])
+    trusted_key(credentials, peer, &certificate).map(Some)
 }
 
 /// Writes the body of a CertificateRequest. It names no authority: any that the server trusts will do.

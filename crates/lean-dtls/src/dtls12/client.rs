@@ -12,7 +12,7 @@ use crate::config::{Config, Versions};
 use crate::connection_id::ConnectionId;
 use crate::credentials::{self, CertifiedKey, Credentials, Psk, Role, is_key};
 use crate::crypto::{Crypto, Hash, MAX_PUBLIC};
-use crate::features::{CERTIFICATES, DTLS13, ECDHE, FALSE_START, RESUMPTION, borrow, is, only};
+use crate::features::{CERTIFICATES, CONNECTION_ID, DTLS13, ECDHE, FALSE_START, Feature, RESUMPTION, Switch, is};
 use crate::handshake::{self, Kind};
 use crate::lean::Lean;
 use crate::session::{Kept, SessionId};
@@ -48,7 +48,7 @@ pub(crate) fn start<L: Later, C: Crypto, const BUFFER: usize>(
     crypto.random(&mut random);
     connection.randoms[0] = random;
     let length = config.options.connection_id.length;
-    connection.set_own_id(length.and_then(|length| ConnectionId::draw(crypto, length)));
+    connection.own_id = Feature::<CONNECTION_ID>::slot(|| ConnectionId::draw(crypto, length?));
     if config.abilities().offered().next().is_none() {
         return connection.end(Status::Failed(Failure::NoKey));
     }
@@ -56,7 +56,7 @@ pub(crate) fn start<L: Later, C: Crypto, const BUFFER: usize>(
         resumption::begin(crypto, config, kept);
     }
     if DTLS13 && config.options.dtls13.versions == Versions::Both {
-        connection.dtls13 = only::<DTLS13, _>(|| Offered::new(crypto, config));
+        connection.dtls13 = Feature::<DTLS13>::only(|| Offered::new(crypto, config));
     }
     connection.wait(None);
     send_hello::<L, _, _>(connection, crypto, config, kept, false);
@@ -128,22 +128,32 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
     config: &Config<impl Credentials>,
     kept: &mut Kept,
 ) -> bool {
+    let handled = handle_message::<L, _, _>(connection, crypto, config, kept);
+    connection.is_used(handled)
+}
+
+fn handle_message<L: Later, C: Crypto, const BUFFER: usize>(
+    connection: &mut Connection<C, BUFFER>,
+    crypto: &mut C,
+    config: &Config<impl Credentials>,
+    kept: &mut Kept,
+) -> Result<bool, Problem> {
     if DTLS13 && connection.expects == Expects::FirstHello {
         go_back::<L, _, _>(connection, crypto, config, kept);
         connection.next = 0;
         connection.timer.begin_again();
-        return false;
+        return Ok(false);
     }
     let offer = connection.offer(config, kept);
     let Connection { sender, incoming, .. } = connection;
-    let Some((header, body)) = incoming.whole(connection.next) else { return false };
+    let Some((header, body)) = incoming.whole(connection.next) else { return Ok(false) };
     match (connection.expects, header.kind) {
         // A second one: the server does not know its cookie any more, or one of them was not the server's. As long as the first
         // may be good, its answer is waited for.
         (Expects::Hello | Expects::ServerHello, Kind::HelloVerifyRequest) => {
             let is_second = connection.expects == Expects::ServerHello;
             if hello::read_cookie(body).is_none() || is_second && !connection.timer.is_in_vain() {
-                return false;
+                return Ok(false);
             }
             connection.expects = Expects::ServerHello;
             match is_second {
@@ -151,66 +161,49 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
                 false => connection.wait(None),
             }
             send_hello::<L, _, _>(connection, crypto, config, kept, true);
-            return connection.status == Status::Handshaking;
+            return Ok(connection.status == Status::Handshaking);
         }
         // It answers the hello without a cookie: the HelloVerifyRequest was not the server's.
         (Expects::ServerHello, Kind::ServerHello) if header.sequence == 0 && sender.next > 1 => {
             if ServerHello::read(body).is_none() {
-                return false;
+                return Ok(false);
             }
             go_back::<L, _, _>(connection, crypto, config, kept);
             connection.sender.flight.withhold();
-            return handle::<L, _, _>(connection, crypto, config, kept);
+            return handle_message::<L, _, _>(connection, crypto, config, kept);
         }
         (Expects::Hello, Kind::ServerHello) if DTLS13 && connection.dtls13.is_some() && L::is_chosen(body) => {
             connection.dtls13.iter_mut().for_each(|offered| offered.is_chosen = true);
-            return false;
+            return Ok(false);
         }
         (Expects::Hello | Expects::ServerHello, Kind::ServerHello) => {
-            let Some(hello) = ServerHello::read(body) else { return false };
+            let Some(hello) = ServerHello::read(body) else { return Ok(false) };
             // Somebody on the path has changed the versions (RFC 8446, section 4.1.3).
             if DTLS13 && connection.dtls13.take().is_some() && is_downgrade(&hello.random) {
-                connection.refuse(alert::ILLEGAL_PARAMETER);
-                return false;
+                return Err(alert::ILLEGAL_PARAMETER.into());
             }
             if !hello.is_acceptable {
-                connection.refuse(alert::HANDSHAKE_FAILURE);
-                return false;
+                return Err(alert::HANDSHAKE_FAILURE.into());
             }
-            let Some(suite) = offer.abilities.offered().find(|suite| suite.iana() == hello.suite) else {
-                connection.refuse(alert::ILLEGAL_PARAMETER);
-                return false;
-            };
-            let asked = offer.session.as_ref().map(|asked| &asked.0.state);
-            if RESUMPTION && let Some(state) = asked.filter(|state| state.is_that_of(&hello)) {
-                let agreed = extensions::confirm(hello.extensions, &offer, None);
-                let agreed = match agreed.and_then(|agreed| state.check(suite, &agreed).map(|()| agreed)) {
-                    Ok(agreed) => agreed,
-                    Err(alert) => {
-                        connection.refuse(alert);
-                        return false;
-                    }
-                };
-                sender.note(&header, body);
-                connection.randoms[1] = hello.random;
-                connection.agree(agreed);
-                connection.resume(crypto, state);
-                connection.expect_last_flight(kept);
-                return true;
+            let suite = offer.abilities.offered().find(|suite| suite.iana() == hello.suite);
+            let suite = suite.ok_or(alert::ILLEGAL_PARAMETER)?;
+            let asked = offer.session.as_ref().map(|asked| &asked.state);
+            let resumed = asked.filter(|state| RESUMPTION && state.is_that_of(&hello));
+            let agreed = extensions::confirm(hello.extensions, &offer, resumed.is_none().then_some(suite))?;
+            if let Some(state) = resumed {
+                state.check(suite, &agreed)?;
             }
-            let agreed = match extensions::confirm(hello.extensions, &offer, Some(suite)) {
-                Ok(agreed) => agreed,
-                Err(alert) => {
-                    connection.refuse(alert);
-                    return false;
-                }
-            };
             sender.note(&header, body);
             connection.randoms[1] = hello.random;
-            if let Some(resumption) = connection.resumption.get_mut() {
+            if let Some(resumption) = connection.resumption.first_mut() {
                 resumption.id = SessionId::new(hello.session()).unwrap_or_default();
             }
             connection.agree(agreed);
+            if let Some(state) = resumed {
+                connection.resume(crypto, state);
+                connection.expect_last_flight(kept);
+                return Ok(true);
+            }
             connection.suite = suite;
             connection.expects = match suite.key_exchange() {
                 KeyExchange::Psk => Expects::ServerHelloDone,
@@ -218,50 +211,33 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
                 KeyExchange::EcdheEcdsa => Expects::Certificate,
             };
             if connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
-                let answered = header.sequence;
-                return answer_flight(connection, crypto, &config.credentials, kept, answered);
+                answer_flight(connection, crypto, &config.credentials, kept, header.sequence)?;
             }
         }
         (Expects::Certificate, Kind::Certificate) if CERTIFICATES => {
             let kind = connection.agreed.public_keys.server_type();
-            let key = certificates::read(body, kind, Role::Server, &config.credentials);
-            match key.and_then(|key| key.ok_or(alert::BAD_CERTIFICATE)) {
-                Ok(key) => {
-                    if let Some(keys) = connection.keys.get_mut() {
-                        keys.certified = only::<CERTIFICATES, _>(|| key);
-                    }
-                }
-                Err(alert) => {
-                    connection.refuse(alert);
-                    return false;
-                }
-            }
+            let key = certificates::read(body, kind, Role::Server, &config.credentials)?;
+            let key = key.ok_or(alert::BAD_CERTIFICATE)?;
+            let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
+            keys.certified = Feature::<CERTIFICATES>::only(|| key);
             sender.note(&header, body);
             connection.expects = Expects::ServerKeyExchange;
         }
         (Expects::ServerKeyExchange, Kind::ServerKeyExchange) if ECDHE => {
             let (suite, groups) = (connection.suite, offer.abilities.groups());
-            let Some(keys) = connection.keys.get_mut() else { return false };
-            if let Err(alert) = keys.read(crypto, body, suite, groups, &connection.randoms) {
-                connection.refuse(alert);
-                return false;
-            }
+            let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
+            keys.read(crypto, body, suite, groups, &connection.randoms)?;
             sender.note(&header, body);
             connection.expects = Expects::ServerHelloDone;
         }
         (Expects::ServerHelloDone, Kind::CertificateRequest)
             if CERTIFICATES
                 && connection.suite.key_exchange() == KeyExchange::EcdheEcdsa
-                && connection.keys.get().is_some_and(|keys| keys.request.is_none()) =>
+                && connection.keys.first().is_some_and(|keys| keys.request.is_none()) =>
         {
-            let request = certificates::read_request(body);
-            if let Some(keys) = connection.keys.get_mut() {
-                keys.request = request.and_then(|suits| only::<CERTIFICATES, _>(|| suits));
-            }
-            if request.is_none() {
-                connection.refuse(alert::DECODE_ERROR);
-                return false;
-            }
+            let suits = certificates::read_request(body).ok_or(alert::DECODE_ERROR)?;
+            let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
+            keys.request = Feature::<CERTIFICATES>::only(|| suits);
             sender.note(&header, body);
         }
         // The hint does not matter: there is one identity (RFC 4279, section 5.2).
@@ -270,42 +246,37 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
         }
         (Expects::ServerHelloDone, Kind::ServerHelloDone) if body.is_empty() => {
             sender.note(&header, body);
-            let answered = header.sequence;
-            let is_answered = answer_flight(connection, crypto, &config.credentials, kept, answered);
+            answer_flight(connection, crypto, &config.credentials, kept, header.sequence)?;
             let is_allowed = connection.suite.key_exchange() == KeyExchange::EcdheEcdsa;
-            connection.set_starts_early(FALSE_START && is(&config.options.false_start) && is_allowed && is_answered);
-            return is_answered;
+            let starts_early = is(&config.options.false_start) && is_allowed;
+            connection.starts_early = Feature::<FALSE_START>::slot(|| starts_early);
         }
         (Expects::NewSessionTicket, Kind::NewSessionTicket) if RESUMPTION => {
             if resumption::read_ticket(body, kept).is_none() {
-                return false;
+                return Ok(false);
             }
             sender.note(&header, body);
             connection.expect_finished();
         }
-        _ => return false,
+        _ => return Ok(false),
     }
-    true
+    Ok(true)
 }
 
-/// Answers the server's flight, whose last message is `answered`, and expects its Finished. Returns false if there is no
-/// answer: the connection has failed.
+/// Answers the server's flight, whose last message is `answered`, and expects its Finished.
 fn answer_flight<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     crypto: &mut C,
     credentials: &impl Credentials,
     kept: &mut Kept,
     answered: u16,
-) -> bool {
-    if let Err(problem) = key_exchange(connection, crypto, credentials) {
-        connection.give_up(problem);
-        return false;
-    }
+) -> Result<(), Problem> {
+    key_exchange(connection, crypto, credentials)?;
     connection.expect_last_flight(kept);
     if !connection.agreed.lean.has(Lean::SERVER_FINISHED_FIRST) {
         connection.wait(Some(answered));
     }
-    true
+    Ok(())
 }
 
 /// The keys, and the flight with ClientKeyExchange, ChangeCipherSpec and Finished, with certificates also Certificate and
@@ -353,14 +324,12 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
     match connection.suite.key_exchange() {
         KeyExchange::Psk => {
             let psk = psk?;
-            if !connection.agreed.lean.has(Lean::OMIT_MESSAGES) {
-                sender.send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))?;
-            }
+            sender.send(Kind::ClientKeyExchange, |writer| writer.vector(2, |writer| writer.put(psk.identity)))?;
             Ok(Premaster::from_psk(psk.key))
         }
         KeyExchange::EcdhePsk => {
             let (psk, mut public) = (psk?, [0; MAX_PUBLIC]);
-            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
+            let keys = connection.keys.first().ok_or(alert::INTERNAL_ERROR)?;
             let (secret, length) = keys.answer(crypto, &mut public)?;
             sender.send(Kind::ClientKeyExchange, |writer| {
                 writer.vector(2, |writer| writer.put(psk.identity))?;
@@ -370,7 +339,7 @@ fn send_key_exchange<C: Crypto, const BUFFER: usize>(
         }
         KeyExchange::EcdheEcdsa => {
             let mut public = [0; MAX_PUBLIC];
-            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
+            let keys = connection.keys.first().ok_or(alert::INTERNAL_ERROR)?;
             let (secret, length) = keys.answer(crypto, &mut public)?;
             sender.send(Kind::ClientKeyExchange, |writer| writer.vector(1, |writer| writer.put(&public[..length])))?;
             Ok(Premaster::from_agreement(&secret))
@@ -384,7 +353,7 @@ fn send_certificate<'k, C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
     credentials: &'k impl Credentials,
 ) -> Result<Option<CertifiedKey<'k>>, Problem> {
-    let request = connection.keys.get().and_then(|keys| borrow::<CERTIFICATES, _>(&keys.request));
+    let request = connection.keys.first().and_then(|keys| Feature::<CERTIFICATES>::borrow(&keys.request));
     let Some(&suits) = request else { return Ok(None) };
     let kind = connection.agreed.public_keys.client_type();
     let own = credentials::certificate(credentials).filter(|own| suits && own.certificate.kind() == kind);

@@ -5,7 +5,7 @@ use subtle::ConstantTimeEq;
 use super::extensions::{Agreed, Offer};
 use super::heartbeat::{self, Heartbeat, Message};
 use super::key_agreement::Keys;
-use super::record::{self, ContentType, Format, Inbound, Outbound, Records};
+use super::record::{self, Format, Inbound, Outbound, Records};
 use super::schedule::{Context, Premaster};
 use crate::alert;
 use crate::allowance::Allowance;
@@ -13,11 +13,12 @@ use crate::both::Offered;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Packing};
 use crate::connection_id::{self, ConnectionId};
+use crate::content_type::ContentType;
 use crate::credentials::{Credentials, Identity};
 use crate::crypto::{Crypto, Hash};
 use crate::features::{
-    CONNECTION_ID, DTLS13, ECDHE, FALSE_START, HEARTBEAT, If, LEAN, RECORD_LIMITS, RESUMPTION, Slot, is, only, or_off,
-    slot,
+    CONNECTION_ID, DTLS13, ECDHE, FALSE_START, Feature, HEARTBEAT, If, LEAN, RECORD_LIMITS, RESUMPTION, Slot, Switch,
+    is,
 };
 use crate::flight::Flight;
 use crate::handshake::{self, Kind};
@@ -99,9 +100,9 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     /// A client that has offered DTLS 1.3 too, until the server chooses one.
     pub(crate) dtls13: Option<If<DTLS13, Offered>>,
     /// An alert that waits to be sent, and its epoch.
-    alert: Option<([u8; 2], u16)>,
+    pub(crate) alert: Option<([u8; 2], u16)>,
     /// True if a client may send data as soon as its last flight is sent.
-    starts_early: Slot<FALSE_START, bool>,
+    pub(super) starts_early: Slot<FALSE_START, bool>,
     /// The last alert in clear.
     heard: Option<u8>,
     /// A message that was expected is longer than the buffer. Anybody can have sent it.
@@ -171,15 +172,15 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             randoms: [[0; 32]; 2],
             agreed: Agreed::default(),
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8, // until the hellos have said another one
-            keys: slot::<ECDHE, _>(Keys::new),
+            keys: Feature::<ECDHE>::slot(Keys::new),
             identity: Identity::EMPTY,
-            own_id: slot::<CONNECTION_ID, _>(|| None),
-            resumption: slot::<RESUMPTION, _>(Resumption::default),
+            own_id: Feature::<CONNECTION_ID>::slot(|| None),
+            resumption: Feature::<RESUMPTION>::slot(Resumption::default),
             master: None,
-            heartbeat: slot::<HEARTBEAT, _>(Heartbeat::default),
+            heartbeat: Feature::<HEARTBEAT>::slot(Heartbeat::default),
             dtls13: None,
             alert: None,
-            starts_early: slot::<FALSE_START, _>(|| false),
+            starts_early: Feature::<FALSE_START>::slot(|| false),
             heard: None,
             has_no_room: false,
             received: Received::new(),
@@ -195,13 +196,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The connection ID that this end offers.
     pub(crate) fn own_id(&self) -> Option<ConnectionId> {
-        self.own_id.get().copied().flatten()
-    }
-
-    pub(crate) fn set_own_id(&mut self, id: Option<ConnectionId>) {
-        if let Some(own) = self.own_id.get_mut() {
-            *own = id;
-        }
+        self.own_id.first().copied().flatten()
     }
 
     /// From now on what the hellos say holds.
@@ -209,8 +204,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.agreed = agreed;
         if RECORD_LIMITS {
             let [inbound, outbound] = agreed.limits.octets();
-            self.inbound.limits = or_off::<RECORD_LIMITS, _>(inbound);
-            self.sender.outbound.limits = or_off::<RECORD_LIMITS, _>(outbound);
+            self.inbound.limits = Feature::<RECORD_LIMITS>::or_off(inbound);
+            self.sender.outbound.limits = Feature::<RECORD_LIMITS>::or_off(outbound);
         }
         if CONNECTION_ID && let Some([own, peers]) = connection_id::agreed(&agreed.connection_ids) {
             (self.inbound.id, self.sender.outbound.id) = (own, peers);
@@ -238,7 +233,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             Some(Expired::SendAgain) if self.owes_acknowledgement() => self.received.acknowledge(),
             Some(Expired::SendAgain) if !self.is_client && self.leaves_losses_to_the_client() => {}
             Some(Expired::SendAgain) if HEARTBEAT && self.is_asking() => {
-                self.heartbeat.get_mut().into_iter().for_each(Heartbeat::repeat)
+                self.heartbeat.iter_mut().for_each(Heartbeat::repeat)
             }
             Some(Expired::SendAgain) => self.sender.flight.restart(),
             Some(Expired::GiveUp) => self.end(Status::Failed(match self.has_no_room {
@@ -288,13 +283,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if a client may send data early, or if a server has to reckon with that.
     fn starts_early(&self) -> bool {
-        self.starts_early.get().is_some_and(is)
-    }
-
-    pub(super) fn set_starts_early(&mut self, starts_early: bool) {
-        if let Some(place) = self.starts_early.get_mut() {
-            *place = starts_early;
-        }
+        self.starts_early.first().is_some_and(is)
     }
 
     /// Encrypts application data into a datagram.
@@ -328,6 +317,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.randoms[0][0] ^= 1;
     }
 
+    /// Ends the handshake if a message was a problem. Returns true if it was used.
+    pub(super) fn is_used(&mut self, handled: Result<bool, Problem>) -> bool {
+        handled.unwrap_or_else(|problem| {
+            self.give_up(problem);
+            false
+        })
+    }
+
     /// Ends the handshake.
     pub(crate) fn give_up(&mut self, problem: Problem) {
         match problem {
@@ -341,20 +338,17 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.timer.stop();
         self.sender.flight.clear();
         self.master = None;
-        self.keys.get_mut().into_iter().for_each(Keys::wipe);
-        self.dtls13.iter_mut().for_each(|offered| offered.wipe());
+        self.keys.iter_mut().for_each(Keys::wipe);
+        self.dtls13.iter_mut().for_each(|offered| offered.share = None);
         self.postponed = None;
     }
 
-    /// True if the peer has not answered this end's flight.
-    pub(crate) fn is_unanswered(&self) -> bool {
+    /// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.
+    pub(crate) fn hear_hello_again(&mut self) {
         let is_next = self.answered.is_some_and(|answered| self.next == answered.wrapping_add(1));
-        is_next && self.expects != Expects::Nothing
-    }
-
-    /// True if it has ended, and has nothing more to say.
-    pub(crate) const fn is_over(&self) -> bool {
-        matches!(self.status, Status::Closing | Status::Closed | Status::Failed(_)) && self.alert.is_none()
+        if is_next && self.expects != Expects::Nothing {
+            self.repeat(0);
+        }
     }
 
     /// Processes the records of a datagram. `deliver` gets application data, `handle` each handshake message before the
@@ -443,7 +437,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if a heartbeat is in flight.
     fn is_asking(&self) -> bool {
-        self.heartbeat.get().is_some_and(|heartbeat| heartbeat.request.is_some())
+        self.heartbeat.first().is_some_and(|heartbeat| heartbeat.request.is_some())
     }
 
     fn receive_alert(&mut self, epoch: u16, content: &[u8]) {
@@ -470,7 +464,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.status != Status::Established {
             return Err(HeartbeatError::NotEstablished);
         }
-        let Some(heartbeat) = self.heartbeat.get_mut().filter(|_| heartbeat::may_ask(&self.agreed.heartbeat)) else {
+        let Some(heartbeat) = self.heartbeat.first_mut().filter(|_| self.agreed.heartbeat.unwrap_or(false)) else {
             return Err(HeartbeatError::NotAgreed);
         };
         if heartbeat.request.is_some() {
@@ -485,7 +479,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     pub(crate) fn liveness(&self) -> Liveness {
-        let is_answered = self.heartbeat.get().is_some_and(|heartbeat| heartbeat.is_answered);
+        let is_answered = self.heartbeat.first().is_some_and(|heartbeat| heartbeat.is_answered);
         match (self.is_asking(), is_answered) {
             (true, _) => Liveness::Waiting,
             (false, true) => Liveness::Alive { round_trip_ms: self.timer.last_round_trip() },
@@ -501,7 +495,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if let Some(Message::Request(_)) = message {
             self.hear_established();
         }
-        let Some(heartbeat) = self.heartbeat.get_mut() else { return };
+        let Some(heartbeat) = self.heartbeat.first_mut() else { return };
         match message {
             Some(Message::Request(payload)) => heartbeat.receive_request(payload),
             Some(Message::Response(payload)) if heartbeat.receive_response(payload) => self.timer.stop(),
@@ -514,7 +508,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.status != Status::Established {
             return 0;
         }
-        let Some((message, length)) = self.heartbeat.get_mut().and_then(Heartbeat::next) else { return 0 };
+        let Some((message, length)) = self.heartbeat.first_mut().and_then(Heartbeat::next) else { return 0 };
         let mut padding = [0; heartbeat::PADDING];
         crypto.random(&mut padding);
         let content = [&message[..length], &padding];
@@ -646,11 +640,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
-    pub(crate) const fn is_unverified(&self) -> bool {
-        self.allowance.is_limited()
-    }
-
     /// Sends the flight again, if it is not just being sent, because of a record of this epoch: in clear, anybody can have sent it.
     pub(crate) fn repeat(&mut self, epoch: u16) {
         let is_open = matches!(self.status, Status::Handshaking | Status::Established);
@@ -674,7 +663,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Derives the keys of records from the master secret.
     pub(super) fn protect(&mut self, crypto: &mut C, master: Master) {
-        crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], master.secret());
+        crypto.log_secret("CLIENT_RANDOM", &self.randoms[0], &master.0);
         let [client, server] = master.keys(crypto, &self.randoms);
         let (own, peers) = if self.is_client { (client, server) } else { (server, client) };
         let format = Format::new(self.agreed.lean, self.suite.aead());
@@ -685,7 +674,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Derives all keys when nothing is left to send, or when a record arrives that needs them.
     pub(crate) fn postpone(&mut self, premaster: Premaster) {
-        self.postponed = only::<LEAN, _>(|| premaster);
+        self.postponed = Feature::<LEAN>::only(|| premaster);
     }
 
     fn derive_postponed(&mut self, crypto: &mut C) {
@@ -745,7 +734,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     pub(crate) fn is_resumed(&self) -> bool {
-        self.resumption.get().is_some_and(|resumption| resumption.is_resumed)
+        self.resumption.first().is_some_and(|resumption| resumption.is_resumed)
     }
 
     /// The handshake is complete. The last flight answers the Finished of the other end.
@@ -757,7 +746,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             self.timer.stop();
         }
         // `take_state` takes one that is to be kept.
-        if !self.resumption.get().is_some_and(|resumption| resumption.is_to_keep) {
+        if !self.resumption.first().is_some_and(|resumption| resumption.is_to_keep) {
             self.master = None;
         }
     }

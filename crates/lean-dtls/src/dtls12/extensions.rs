@@ -10,56 +10,31 @@ use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Options};
 use crate::connection_id::{self, ConnectionId};
 use crate::credentials::Credentials;
-use crate::extension::{
-    CLIENT_CERTIFICATE_TYPE, CONNECTION_ID, EC_POINT_FORMATS, EXTENDED_MASTER_SECRET, Extensions, HEARTBEAT,
-    MAX_FRAGMENT_LENGTH, RECORD_SIZE_LIMIT, RENEGOTIATION_INFO, SERVER_CERTIFICATE_TYPE, SESSION_TICKET,
-    SIGNATURE_ALGORITHMS, SUPPORTED_GROUPS, next, write,
+use crate::extension::{self, EXTENDED_MASTER_SECRET, Extensions, RENEGOTIATION_INFO, SESSION_TICKET, next, write};
+use crate::features::{
+    CERTIFICATES, CONNECTION_ID, DTLS13, ECDHE, Feature, HEARTBEAT, If, LEAN, OrOff, RECORD_LIMITS, RESUMPTION, Switch,
+    is,
 };
-use crate::features::{self, DTLS13, ECDHE, If, LEAN, OrOff, RECORD_LIMITS, RESUMPTION, is, only, or_off};
 use crate::lean::{self, Lean};
 use crate::limits::{self, Limits};
-use crate::session::{Asked, Kept};
+use crate::session::{Kept, Session};
 use crate::suite::{Abilities, KeyExchange, Suite};
 
-/// The extensions that this engine reads, and whether it has the feature for each. None of them may be there twice.
-const ALL: [(u16, bool); 13] = [
-    (EXTENDED_MASTER_SECRET, true),
-    (RENEGOTIATION_INFO, true),
-    (lean::EXTENSION, LEAN),
-    (MAX_FRAGMENT_LENGTH, RECORD_LIMITS),
-    (RECORD_SIZE_LIMIT, RECORD_LIMITS),
-    (CONNECTION_ID, features::CONNECTION_ID),
-    (HEARTBEAT, features::HEARTBEAT),
-    (SESSION_TICKET, RESUMPTION),
-    (SUPPORTED_GROUPS, ECDHE),
-    (EC_POINT_FORMATS, ECDHE),
-    (SIGNATURE_ALGORITHMS, features::CERTIFICATES),
-    (CLIENT_CERTIFICATE_TYPE, features::CERTIFICATES),
-    (SERVER_CERTIFICATE_TYPE, features::CERTIFICATES),
-];
-
-/// The extensions of these whose features are on.
-const KNOWN: &[u16] = {
-    const COUNT: usize = {
-        let (mut count, mut place) = (0, 0);
-        while place < ALL.len() {
-            count += ALL[place].1 as usize;
-            place += 1;
-        }
-        count
-    };
-    &{
-        let (mut known, mut count, mut place) = ([0; COUNT], 0, 0);
-        while place < ALL.len() {
-            if ALL[place].1 {
-                known[count] = ALL[place].0;
-                count += 1;
-            }
-            place += 1;
-        }
-        known
+/// True if this engine reads an extension, and has the feature for it. None of them may be there twice.
+const fn is_known(number: u16) -> bool {
+    match number {
+        EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
+        lean::EXTENSION => LEAN,
+        extension::MAX_FRAGMENT_LENGTH | extension::RECORD_SIZE_LIMIT => RECORD_LIMITS,
+        extension::CONNECTION_ID => CONNECTION_ID,
+        extension::HEARTBEAT => HEARTBEAT,
+        SESSION_TICKET => RESUMPTION,
+        extension::SUPPORTED_GROUPS | extension::EC_POINT_FORMATS => ECDHE,
+        extension::SIGNATURE_ALGORITHMS => CERTIFICATES,
+        extension::CLIENT_CERTIFICATE_TYPE | extension::SERVER_CERTIFICATE_TYPE => CERTIFICATES,
+        _ => false,
     }
-};
+}
 
 /// Reads the extensions at the end of a hello. `None` if it is malformed, or if a known extension is there twice.
 pub(crate) fn read(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
@@ -67,21 +42,14 @@ pub(crate) fn read(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
         return Some(Extensions(&[]));
     }
     let extensions = Extensions(reader.vector(2).filter(|_| reader.is_empty())?);
-    let (mut rest, mut seen) = (Reader::new(extensions.0), 0_u32);
+    let mut rest = Reader::new(extensions.0);
     while !rest.is_empty() {
         let (number, _) = next(&mut rest)?;
-        let Some(place) = KNOWN.iter().position(|known| *known == number) else { continue };
-        if seen >> place & 1 == 1 {
+        if is_known(number) && Extensions(rest.rest()).find(number).is_some() {
             return None;
         }
-        seen |= 1 << place;
     }
     Some(extensions)
-}
-
-/// The content of the extension of the lean profile, if this end knows it.
-fn lean_content(extensions: Extensions<'_>) -> Option<&[u8]> {
-    if LEAN { extensions.find(lean::EXTENSION) } else { None }
 }
 
 /// The extensions that both ends have agreed on.
@@ -95,9 +63,9 @@ pub(crate) struct Agreed {
     pub(crate) lean: Lean,
     pub(crate) limits: OrOff<RECORD_LIMITS, Limits>,
     /// Of this end, and of its peer.
-    pub(crate) connection_ids: OrOff<{ features::CONNECTION_ID }, Option<[ConnectionId; 2]>>,
+    pub(crate) connection_ids: OrOff<CONNECTION_ID, Option<[ConnectionId; 2]>>,
     /// Whether the peer answers heartbeats. `None` if the two have agreed on none.
-    pub(crate) heartbeat: OrOff<{ features::HEARTBEAT }, Option<bool>>,
+    pub(crate) heartbeat: OrOff<HEARTBEAT, Option<bool>>,
     /// The server sends a ticket.
     pub(crate) session_ticket: OrOff<RESUMPTION, bool>,
     pub(crate) public_keys: OrOff<ECDHE, public_keys::Agreed>,
@@ -113,7 +81,7 @@ pub(crate) struct Offer<'a> {
     /// The identity that a client sends in its hellos, if the lean profile has it there.
     pub(crate) identity: &'a [u8],
     /// The session that a client asks for.
-    pub(crate) session: Option<If<RESUMPTION, Asked<'a>>>,
+    pub(crate) session: Option<If<RESUMPTION, &'a Session>>,
 }
 
 impl<'a> Offer<'a> {
@@ -129,20 +97,13 @@ impl<'a> Offer<'a> {
             connection_id,
             identity: psk.map_or(&[], |psk| psk.identity),
             abilities: config.abilities(),
-            session: kept.as_ref().and_then(|kept| only::<RESUMPTION, _>(|| Asked(kept))),
+            session: Feature::<RESUMPTION>::borrow(kept).and_then(|kept| Feature::<RESUMPTION>::only(|| kept)),
         }
     }
 
     /// The name of the session that a client asks for.
     pub(crate) fn session_id(&self) -> &[u8] {
-        self.session.as_ref().map_or(&[], |asked| asked.0.state.id())
-    }
-}
-
-impl Agreed {
-    /// The code of the maximum fragment length, or 0.
-    pub(crate) fn fragment_length(&self) -> u8 {
-        self.limits.fragment_length.map_or(0, |length| length as u8)
+        self.session.as_ref().map_or(&[], |asked| asked.state.id())
     }
 }
 
@@ -157,18 +118,16 @@ pub(crate) fn write_offer(
     writer.vector(2, |writer| {
         write(writer, EXTENDED_MASTER_SECRET, |_| Ok(()))?;
         if RECORD_LIMITS {
-            limits::write_offer(writer, &options.limits)?;
+            limits::write(writer, options.limits.max_fragment_length, options.limits.record_size_limit)?;
         }
-        if features::CONNECTION_ID
-            && let Some(own) = connection_id.as_ref().filter(|_| beside.is_none())
-        {
+        if CONNECTION_ID && let Some(own) = connection_id.as_ref().filter(|_| beside.is_none()) {
             connection_id::write(writer, own)?;
         }
-        if features::HEARTBEAT && is(&options.heartbeat) {
+        if HEARTBEAT && is(&options.heartbeat) {
             heartbeat::write(writer)?;
         }
         if RESUMPTION && options.sessions.tickets {
-            let ticket = offer.session.as_ref().map_or(&[][..], |asked| asked.0.ticket());
+            let ticket = offer.session.as_ref().map_or(&[][..], |asked| asked.ticket());
             write(writer, SESSION_TICKET, |writer| writer.put(ticket))?;
         }
         if ECDHE {
@@ -199,23 +158,17 @@ pub(crate) fn accept(
         lean: offered.and(offer.options.lean).consistent(),
         // Nothing but a first handshake, in which the content is empty, is possible.
         secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || has_renegotiation_scsv,
-        limits: or_off::<RECORD_LIMITS, _>(limits::accept(extensions, &offer.options.limits)?),
-        connection_ids: or_off::<{ features::CONNECTION_ID }, _>(connection_id::accept(
-            extensions,
-            offer.connection_id,
-        )?),
-        heartbeat: or_off::<{ features::HEARTBEAT }, _>(match features::HEARTBEAT && is(&offer.options.heartbeat) {
+        limits: Feature::<RECORD_LIMITS>::or_off(limits::accept(extensions, &offer.options.limits)?),
+        connection_ids: Feature::<CONNECTION_ID>::or_off(connection_id::accept(extensions, offer.connection_id)?),
+        heartbeat: Feature::<HEARTBEAT>::or_off(match is(&offer.options.heartbeat) {
             true => heartbeat::accept(extensions)?,
             false => None,
         }),
         // Only for a session with extended master secret.
-        session_ticket: or_off::<RESUMPTION, _>(
-            RESUMPTION
-                && offer.options.sessions.tickets
-                && extensions.find(SESSION_TICKET).is_some()
-                && extended_master_secret,
+        session_ticket: Feature::<RESUMPTION>::or_off(
+            offer.options.sessions.tickets && extensions.find(SESSION_TICKET).is_some() && extended_master_secret,
         ),
-        public_keys: or_off::<ECDHE, _>(match suite.filter(|_| ECDHE) {
+        public_keys: Feature::<ECDHE>::or_off(match suite.filter(|_| ECDHE) {
             Some(suite) => public_keys::accept(extensions, suite, &offer.abilities)?,
             None => public_keys::Agreed::default(),
         }),
@@ -224,7 +177,7 @@ pub(crate) fn accept(
     Ok(Agreed {
         lean,
         // The lean profile has no place for the message with the ticket.
-        session_ticket: or_off::<RESUMPTION, _>(is(&agreed.session_ticket) && lean.is_empty()),
+        session_ticket: Feature::<RESUMPTION>::or_off(is(&agreed.session_ticket) && lean.is_empty()),
         ..agreed
     })
 }
@@ -248,7 +201,7 @@ impl Agreed {
 /// # Errors
 /// The alert with which the server refuses it: it is malformed.
 pub(crate) fn lean_offer(extensions: Extensions<'_>) -> Result<Option<lean::Offer<'_>>, u8> {
-    let content = lean_content(extensions);
+    let content = extensions.find_if(LEAN, lean::EXTENSION);
     content.map(|content| lean::Offer::read(content).ok_or(alert::DECODE_ERROR)).transpose()
 }
 
@@ -270,14 +223,12 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
             write(writer, RENEGOTIATION_INFO, |writer| writer.put(&[0]))?;
         }
         if RECORD_LIMITS {
-            limits::write_answer(writer, &agreed.limits)?;
+            limits::write(writer, agreed.limits.fragment_length, agreed.limits.record_size.map(|[own, _]| own))?;
         }
-        if features::CONNECTION_ID
-            && let Some([own, _]) = connection_id::agreed(&agreed.connection_ids)
-        {
+        if CONNECTION_ID && let Some([own, _]) = connection_id::agreed(&agreed.connection_ids) {
             connection_id::write(writer, &own)?;
         }
-        if features::HEARTBEAT && agreed.heartbeat.is_some() {
+        if HEARTBEAT && agreed.heartbeat.is_some() {
             heartbeat::write(writer)?;
         }
         if RESUMPTION && is(&agreed.session_ticket) {
@@ -299,7 +250,7 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
         return Err(alert::UNSUPPORTED_EXTENSION);
     }
     let is_there = |number, content| extensions.is_there(number, content).ok_or(alert::DECODE_ERROR);
-    let lean = match lean_content(extensions) {
+    let lean = match extensions.find_if(LEAN, lean::EXTENSION) {
         Some(content) => lean::read_answer(content, offer.options.lean).ok_or(alert::ILLEGAL_PARAMETER)?,
         None => Lean::NONE,
     };
@@ -307,14 +258,11 @@ pub(crate) fn confirm(extensions: Extensions<'_>, offer: &Offer<'_>, suite: Opti
         extended_master_secret: is_there(EXTENDED_MASTER_SECRET, &[])? || !lean.is_empty(),
         secure_renegotiation: is_there(RENEGOTIATION_INFO, &[0])? || !lean.is_empty(),
         lean,
-        limits: or_off::<RECORD_LIMITS, _>(limits::confirm(extensions, &offer.options.limits)?),
-        connection_ids: or_off::<{ features::CONNECTION_ID }, _>(connection_id::confirm(
-            extensions,
-            offer.connection_id,
-        )?),
-        heartbeat: or_off::<{ features::HEARTBEAT }, _>(heartbeat::accept(extensions)?),
-        session_ticket: or_off::<RESUMPTION, _>(RESUMPTION && is_there(SESSION_TICKET, &[])?),
-        public_keys: or_off::<ECDHE, _>(match suite.filter(|_| ECDHE) {
+        limits: Feature::<RECORD_LIMITS>::or_off(limits::confirm(extensions, &offer.options.limits)?),
+        connection_ids: Feature::<CONNECTION_ID>::or_off(connection_id::confirm(extensions, offer.connection_id)?),
+        heartbeat: Feature::<HEARTBEAT>::or_off(heartbeat::accept(extensions)?),
+        session_ticket: Feature::<RESUMPTION>::or_off(RESUMPTION && is_there(SESSION_TICKET, &[])?),
+        public_keys: Feature::<ECDHE>::or_off(match suite.filter(|_| ECDHE) {
             Some(suite) => public_keys::confirm(extensions, suite, &offer.abilities)?,
             None => public_keys::Agreed::default(),
         }),
@@ -331,10 +279,10 @@ fn is_offered(number: u16, offer: &Offer<'_>) -> bool {
     match number {
         EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
         lean::EXTENSION => !offer.options.lean.is_empty(),
-        MAX_FRAGMENT_LENGTH => offer.options.limits.max_fragment_length.is_some(),
-        RECORD_SIZE_LIMIT => offer.options.limits.record_size_limit.is_some(),
-        CONNECTION_ID => features::CONNECTION_ID && offer.connection_id.is_some(),
-        HEARTBEAT => is(&offer.options.heartbeat),
+        extension::MAX_FRAGMENT_LENGTH => offer.options.limits.max_fragment_length.is_some(),
+        extension::RECORD_SIZE_LIMIT => offer.options.limits.record_size_limit.is_some(),
+        extension::CONNECTION_ID => CONNECTION_ID && offer.connection_id.is_some(),
+        extension::HEARTBEAT => is(&offer.options.heartbeat),
         SESSION_TICKET => offer.options.sessions.tickets,
         number => ECDHE && public_keys::is_offered(number, &offer.abilities),
     }

@@ -98,11 +98,6 @@ impl Heartbeat {
     }
 }
 
-/// True if both ends have agreed that this one may ask.
-pub(super) fn may_ask(agreed: &Option<bool>) -> bool {
-    *agreed == Some(true)
-}
-
 /// Writes the extension: this end answers requests.
 pub(super) fn write(writer: &mut Writer<'_>) -> Result<(), Full> {
     extension::write(writer, HEARTBEAT, |writer| writer.number(ALLOWED.into(), 1))
@@ -110,10 +105,7 @@ pub(super) fn write(writer: &mut Writer<'_>) -> Result<(), Full> {
 
 /// Whether the peer answers requests. `None` if it has no heartbeats.
 pub(super) fn accept(extensions: Extensions<'_>) -> Result<Option<bool>, u8> {
-    if !features::HEARTBEAT {
-        return Ok(None);
-    }
-    match extensions.find(HEARTBEAT) {
+    match extensions.find_if(features::HEARTBEAT, HEARTBEAT) {
         None => Ok(None),
         Some([ALLOWED]) => Ok(Some(true)),
         Some([NOT_ALLOWED]) => Ok(Some(false)),

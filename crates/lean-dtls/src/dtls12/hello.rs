@@ -6,7 +6,7 @@ use super::record;
 use crate::both::Beside;
 use crate::codec::{Full, Reader, Writer};
 use crate::extension::Extensions;
-use crate::features::{DTLS13, ECDHE, RESUMPTION, Slot, slot};
+use crate::features::{DTLS13, ECDHE, Feature, RESUMPTION, Slot, Switch};
 use crate::suite::{Abilities, KeyExchange, Suite};
 
 /// TLS_EMPTY_RENEGOTIATION_INFO_SCSV: this client never renegotiates (RFC 5746, section 3.3).
@@ -49,7 +49,7 @@ impl<'a> ClientHello<'a> {
         let extensions = extensions::read(reader)?;
         (version <= record::VERSION && version >> 8 == 0xfe).then_some(Self {
             random,
-            session: slot::<RESUMPTION, _>(|| session),
+            session: Feature::<RESUMPTION>::slot(|| session),
             cookie,
             around: [before, after],
             suites,
@@ -60,7 +60,7 @@ impl<'a> ClientHello<'a> {
 
     /// The name of the session that the client asks for.
     pub(crate) fn session(&self) -> &'a [u8] {
-        self.session.get().copied().unwrap_or_default()
+        self.session.first().copied().unwrap_or_default()
     }
 
     /// True if the client offers this suite.
@@ -127,12 +127,12 @@ impl<'a> ServerHello<'a> {
         let (suite, compression) = (reader.u16()?, reader.u8()?);
         let extensions = extensions::read(reader)?;
         let is_acceptable = version == record::VERSION && compression == 0;
-        Some(Self { random, is_acceptable, suite, session: slot::<RESUMPTION, _>(|| session), extensions })
+        Some(Self { random, is_acceptable, suite, session: Feature::<RESUMPTION>::slot(|| session), extensions })
     }
 
     /// The name of the session.
     pub(crate) fn session(&self) -> &'a [u8] {
-        self.session.get().copied().unwrap_or_default()
+        self.session.first().copied().unwrap_or_default()
     }
 
     /// Writes the body of a message.

@@ -7,7 +7,7 @@ use super::certificates;
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::crypto::{Crypto, Group, MAX_PUBLIC, SCALAR};
-use crate::features::{CERTIFICATES, If, borrow};
+use crate::features::{CERTIFICATES, Feature, If, Switch};
 use crate::signature;
 use crate::suite::{KeyExchange, Suite};
 
@@ -94,7 +94,7 @@ impl Keys {
         if suite.key_exchange() == KeyExchange::EcdheEcdsa {
             let parameters = self.read_parameters(&mut reader, offered)?;
             let digest = certificates::key_exchange_digest(crypto, randoms, parameters);
-            let key = borrow::<CERTIFICATES, _>(&self.certified).ok_or(alert::INTERNAL_ERROR)?;
+            let key = Feature::<CERTIFICATES>::borrow(&self.certified).ok_or(alert::INTERNAL_ERROR)?;
             return signature::verify(reader, crypto, key, &digest);
         }
         if suite.key_exchange() == KeyExchange::EcdhePsk {

@@ -2,12 +2,13 @@
 //! 7.4.1.4.1) and types of certificates (RFC 7250).
 
 use crate::alert;
+use crate::certificates::{chosen_type, write_algorithms, write_types};
 use crate::codec::{Full, Reader, Writer};
 use crate::credentials::CertificateType;
 use crate::crypto::Group;
 use crate::extension::{CLIENT_CERTIFICATE_TYPE, ECDSA_SHA256, SERVER_CERTIFICATE_TYPE, SIGNATURE_ALGORITHMS};
 use crate::extension::{EC_POINT_FORMATS, Extensions, SUPPORTED_GROUPS, write};
-use crate::features::{CERTIFICATES, ECDHE, Off};
+use crate::features::{CERTIFICATES, Off};
 use crate::suite::{Abilities, KeyExchange, Suite};
 
 /// The form of a point that is not compressed.
@@ -49,21 +50,11 @@ pub(crate) fn write_offer(writer: &mut Writer<'_>, abilities: &Abilities<'_>, is
     }
     write(writer, EC_POINT_FORMATS, |writer| writer.vector(1, |writer| writer.number(UNCOMPRESSED.into(), 1)))?;
     if CERTIFICATES && !is_shared && abilities.offered().any(|suite| suite.key_exchange() == KeyExchange::EcdheEcdsa) {
-        write(writer, SIGNATURE_ALGORITHMS, |writer| writer.vector(2, |writer| writer.number(ECDSA_SHA256.into(), 2)))?;
+        write_algorithms(writer)?;
         write_types(writer, CLIENT_CERTIFICATE_TYPE, abilities.own().as_slice())?;
         write_types(writer, SERVER_CERTIFICATE_TYPE, abilities.accepted())?;
     }
     Ok(())
-}
-
-/// X.509 alone needs no extension (RFC 7250, section 4.1).
-fn write_types(writer: &mut Writer<'_>, number: u16, types: &[CertificateType]) -> Result<(), Full> {
-    if types.iter().all(|kind| *kind == CertificateType::X509) {
-        return Ok(());
-    }
-    write(writer, number, |writer| {
-        writer.vector(1, |writer| types.iter().try_for_each(|kind| writer.number(kind.number().into(), 1)))
-    })
 }
 
 /// True if the client has asked for this extension.
@@ -148,14 +139,11 @@ pub(crate) fn write_answer(writer: &mut Writer<'_>, agreed: &Agreed) -> Result<(
 /// # Errors
 /// The alert with which it refuses the server.
 pub(crate) fn confirm(extensions: Extensions<'_>, suite: Suite, abilities: &Abilities<'_>) -> Result<Agreed, u8> {
-    if !ECDHE {
-        return Ok(Agreed::default());
-    }
     let agreed = Agreed {
         answers_formats: extensions.find(EC_POINT_FORMATS).is_some(),
         types: [
-            chosen(extensions, SERVER_CERTIFICATE_TYPE, abilities.accepted())?,
-            chosen(extensions, CLIENT_CERTIFICATE_TYPE, abilities.own().as_slice())?,
+            chosen_type(extensions, SERVER_CERTIFICATE_TYPE, abilities.accepted())?,
+            chosen_type(extensions, CLIENT_CERTIFICATE_TYPE, abilities.own().as_slice())?,
         ],
     };
     if extensions.find(EC_POINT_FORMATS).is_some_and(|content| !list_of_octets(content).contains(&UNCOMPRESSED)) {
@@ -165,13 +153,6 @@ pub(crate) fn confirm(extensions: Extensions<'_>, suite: Suite, abilities: &Abil
         return Err(alert::UNSUPPORTED_CERTIFICATE);
     }
     Ok(agreed)
-}
-
-/// The type that the server has chosen, which the client must have offered.
-fn chosen(extensions: Extensions<'_>, number: u16, offered: &[CertificateType]) -> Result<Option<CertificateType>, u8> {
-    let Some(content) = extensions.find(number) else { return Ok(None) };
-    let kind = offered.iter().copied().find(|kind| content == [kind.number()]);
-    kind.map(Some).ok_or(alert::ILLEGAL_PARAMETER)
 }
 
 /// The numbers of a list with two octets of length. Empty if it is malformed.

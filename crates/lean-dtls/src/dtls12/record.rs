@@ -4,8 +4,9 @@ use super::schedule::{Keys, SALT};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::MAX_CONTENT;
 use crate::connection_id::{ConnectionId, MAX_CONNECTION_ID};
+use crate::content_type::ContentType;
 use crate::crypto::{Aead, Crypto, Failed, NONCE, Protection};
-use crate::features::{self, GCM, Off, OrOff, RECORD_LIMITS, or_off};
+use crate::features::{self, Feature, GCM, Off, OrOff, RECORD_LIMITS, Switch};
 use crate::flight::{self, Part};
 use crate::handshake;
 use crate::lean::Lean;
@@ -33,32 +34,10 @@ const LAST_SEQUENCE: u64 = (1 << 48) - 1;
 /// Octets of the longest associated data: that of a record with a connection ID.
 const MAX_ASSOCIATED: usize = if features::CONNECTION_ID { 23 + MAX_CONNECTION_ID } else { 13 };
 
-/// The content type of a record: its number (RFC 5246, section 6.2.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ContentType(u8);
-
-#[allow(non_upper_case_globals)] // they are used like the variants of an enumeration
-impl ContentType {
-    pub(crate) const ChangeCipherSpec: Self = Self(20);
-    pub(crate) const Alert: Self = Self(21);
-    pub(crate) const Handshake: Self = Self(22);
-    pub(crate) const ApplicationData: Self = Self(23);
-    /// RFC 6520.
-    pub(crate) const Heartbeat: Self = Self(24);
-    /// tls12_cid: the content type is encrypted (RFC 9146, section 3).
-    pub(crate) const ConnectionId: Self = Self(25);
-    /// Of the lean profile, with the number of RFC 9147, section 7. It is always encrypted.
-    pub(crate) const Acknowledgement: Self = Self(26);
-
-    /// `None` if this engine does not know it.
-    pub(crate) const fn of(number: u8) -> Option<Self> {
-        let last = if features::LEAN { Self::Acknowledgement } else { Self::ConnectionId };
-        if Self::ChangeCipherSpec.0 <= number && number <= last.0 { Some(Self(number)) } else { None }
-    }
-
-    pub(crate) const fn number(self) -> u8 {
-        self.0
-    }
+/// The content type with this number. `None` if this engine does not know it.
+const fn content_type(number: u8) -> Option<ContentType> {
+    let last = if features::LEAN { ContentType::Acknowledgement } else { ContentType::ConnectionId };
+    if ContentType::ChangeCipherSpec.0 <= number && number <= last.0 { Some(ContentType(number)) } else { None }
 }
 
 /// The header of a received record, and where its content is in the datagram.
@@ -74,7 +53,7 @@ impl Header {
     /// Reads the next header. `None` if the rest of the datagram is not a record of this protocol, or has another connection
     /// ID than that of its receiver.
     pub(crate) fn read(reader: &mut Reader<'_>, id: &ConnectionId) -> Option<Self> {
-        let content_type = ContentType::of(reader.u8()?);
+        let content_type = content_type(reader.u8()?);
         let version = reader.u16()?;
         let epoch_and_sequence = u64::from_be_bytes(reader.array()?);
         if content_type == Some(ContentType::ConnectionId)
@@ -141,7 +120,7 @@ impl Format {
     }
 
     pub(crate) fn new(lean: Lean, aead: Aead) -> Self {
-        Self { lean, aead: or_off::<GCM, _>(aead) }
+        Self { lean, aead: Feature::<GCM>::or_off(aead) }
     }
 
     fn aead(self) -> Aead {
@@ -212,7 +191,7 @@ impl Default for Outbound {
             keys: None,
             format: Format::plain(),
             id: ConnectionId::default(),
-            limits: or_off::<RECORD_LIMITS, _>(*<[u16; 2]>::OFF),
+            limits: Feature::<RECORD_LIMITS>::or_off(*<[u16; 2]>::OFF),
         }
     }
 }
@@ -283,7 +262,7 @@ impl Outbound {
         let start = writer.len();
         content.iter().try_for_each(|part| writer.put(part))?;
         if outer != content_type {
-            writer.number(content_type.number().into(), 1)?;
+            writer.number(content_type.0.into(), 1)?;
         }
         let written = writer.len();
         let end = if epoch == 0 {
@@ -309,13 +288,6 @@ pub(crate) struct Records<'a, C> {
     pub(crate) outbound: &'a mut Outbound,
 }
 
-const fn epoch(part: Part) -> u16 {
-    match part {
-        Part::BeforeChange => 0,
-        Part::AfterChange => 1,
-    }
-}
-
 pub(crate) const fn part(epoch: u16) -> Part {
     if epoch == 0 { Part::BeforeChange } else { Part::AfterChange }
 }
@@ -323,7 +295,7 @@ pub(crate) const fn part(epoch: u16) -> Part {
 impl<C> Records<'_, C> {
     /// True if the messages of a part, of which there is one, go without their header.
     const fn has_short_messages(&self, part: Part) -> bool {
-        epoch(part) > 0 && self.outbound.format.lean.has(Lean::SHORT_FINISHED)
+        part as u16 > 0 && self.outbound.format.lean.has(Lean::SHORT_FINISHED)
     }
 }
 
@@ -332,7 +304,7 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
     const HAS_SEVERAL_MESSAGES: bool = false;
 
     fn overhead(&self, part: Part, _: bool) -> usize {
-        let overhead = self.outbound.overhead(epoch(part));
+        let overhead = self.outbound.overhead(part as u16);
         match self.has_short_messages(part) {
             true => overhead.saturating_sub(handshake::HEADER),
             false => overhead,
@@ -340,12 +312,12 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
     }
 
     fn limit(&self, part: Part) -> usize {
-        self.outbound.limit(epoch(part))
+        self.outbound.limit(part as u16)
     }
 
     fn write(&mut self, part: Part, _: bool, fragments: &[&[u8]], output: &mut [u8]) -> Result<(usize, u64), Full> {
-        let sequence = self.outbound.next[usize::from(epoch(part))];
-        let of = (ContentType::Handshake, epoch(part));
+        let sequence = self.outbound.next[part as usize];
+        let of = (ContentType::Handshake, part as u16);
         let content = if self.has_short_messages(part) { &fragments[1..] } else { fragments };
         self.outbound.write(self.crypto, of, content, output).map(|written| (written, sequence))
     }
@@ -376,7 +348,7 @@ impl Default for Inbound {
             format: Format::plain(),
             window: Window::default(),
             id: ConnectionId::default(),
-            limits: or_off::<RECORD_LIMITS, _>(*<[u16; 2]>::OFF),
+            limits: Feature::<RECORD_LIMITS>::or_off(*<[u16; 2]>::OFF),
         }
     }
 }
@@ -451,7 +423,7 @@ impl Inbound {
 /// fill the rest (RFC 9146, section 4).
 fn inner(plaintext: &[u8]) -> Result<(ContentType, usize), Failed> {
     let length = plaintext.iter().rposition(|octet| *octet != 0).ok_or(Failed)?;
-    match ContentType::of(plaintext[length]) {
+    match content_type(plaintext[length]) {
         None | Some(ContentType::ConnectionId) => Err(Failed),
         Some(content_type) => Ok((content_type, length)),
     }
@@ -493,7 +465,7 @@ impl Header {
 /// The connection ID of `length` octets with which a datagram begins, if its first record has one.
 pub(crate) fn connection_id_of(datagram: &[u8], length: usize) -> Option<&[u8]> {
     let mut reader = Reader::new(datagram);
-    let content_type = ContentType::of(reader.u8()?);
+    let content_type = content_type(reader.u8()?);
     reader.take(2 + EXPLICIT_NONCE)?;
     (content_type == Some(ContentType::ConnectionId)).then(|| reader.take(length))?
 }

@@ -7,15 +7,14 @@ use super::extensions::Agreed;
 use super::hello::{ClientHello, ServerHello};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
-use crate::config::Config;
+use crate::config::{Config, MaxFragmentLength};
 use crate::credentials::{Credentials, accepted, add_session_context};
 use crate::crypto::{Aead, Crypto, DIGEST, Hash, KEY, NONCE, Protection};
 use crate::extension::SESSION_TICKET;
-use crate::features::{CERTIFICATES, If, RESUMPTION, borrow, is, only};
+use crate::features::{CERTIFICATES, Feature, If, RESUMPTION, Switch, is};
 use crate::handshake::Kind;
 use crate::session::{Certified, Kept, Peer, STATE, Session, SessionId, SessionState, Sessions};
-use crate::suite::KeyExchange;
-use crate::suite::{Abilities, Suite};
+use crate::suite::{Abilities, KeyExchange, Suite};
 use crate::time::Instant;
 
 /// Octets of the names that a server gives to sessions: as many as there can be, because clients of wolfSSL 5.9 resume no session
@@ -177,11 +176,9 @@ impl SessionState {
     pub(super) fn suits(&self, hello: &ClientHello<'_>, abilities: &Abilities<'_>, agreed: &Agreed) -> bool {
         abilities.suites.contains(&self.suite)
             && hello.offers(self.suite)
-            && self.fragment_length == agreed.fragment_length()
+            && self.fragment_length == MaxFragmentLength::code(agreed.limits.fragment_length)
     }
-}
 
-impl SessionState {
     /// The client: true if the server has taken this session.
     pub(super) fn is_that_of(&self, hello: &ServerHello<'_>) -> bool {
         !self.id().is_empty() && self.id() == hello.session()
@@ -189,7 +186,7 @@ impl SessionState {
 
     /// The client: whether the server's hello suits the session that it has taken.
     pub(super) fn check(&self, suite: Suite, agreed: &Agreed) -> Result<(), u8> {
-        if suite != self.suite || agreed.fragment_length() != self.fragment_length {
+        if suite != self.suite || MaxFragmentLength::code(agreed.limits.fragment_length) != self.fragment_length {
             return Err(alert::ILLEGAL_PARAMETER);
         }
         // RFC 7627, section 5.3: every session that is kept had the extension.
@@ -202,7 +199,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// pre-shared key is not kept.
     fn state(&self, kept_at: Instant) -> Option<SessionState> {
         let master = self.master.as_ref().filter(|_| self.agreed.extended_master_secret)?.clone();
-        let fragment_length = self.agreed.fragment_length();
+        let fragment_length = MaxFragmentLength::code(self.agreed.limits.fragment_length);
         let peer = self.peer()?;
         Some(SessionState {
             id: self.session_id(),
@@ -220,8 +217,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if self.suite.key_exchange() == KeyExchange::EcdheEcdsa {
             let kinds = self.agreed.public_keys;
             let kind = if self.is_client { kinds.server_type() } else { kinds.client_type() };
-            let key = self.keys.get().and_then(|keys| borrow::<CERTIFICATES, _>(&keys.certified));
-            let certified = key.and_then(|key| only::<CERTIFICATES, _>(|| Certified { kind, key: *key }));
+            let key = self.keys.first().and_then(|keys| Feature::<CERTIFICATES>::borrow(&keys.certified));
+            let certified = key.and_then(|key| Feature::<CERTIFICATES>::only(|| Certified { kind, key: *key }));
             return Some(certified.map_or(Peer::Anyone, Peer::Certified));
         }
         (!self.identity.octets().is_empty()).then_some(Peer::Psk(self.identity))
@@ -229,17 +226,17 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The server has given the session its name.
     pub(crate) fn is_named(&self) -> bool {
-        self.resumption.get().is_some_and(|resumption| resumption.is_named)
+        self.resumption.first().is_some_and(|resumption| resumption.is_named)
     }
 
     /// The name of the session. Empty if it has none.
     pub(crate) fn session_id(&self) -> SessionId {
-        self.resumption.get().map_or(SessionId::EMPTY, |resumption| resumption.id)
+        self.resumption.first().map_or(SessionId::EMPTY, |resumption| resumption.id)
     }
 
     /// Takes the master secret of another session in the place of a key exchange.
     pub(super) fn resume(&mut self, crypto: &mut C, session: &SessionState) {
-        if let Some(resumption) = self.resumption.get_mut() {
+        if let Some(resumption) = self.resumption.first_mut() {
             (resumption.is_resumed, resumption.is_named) = (true, !session.is_of_ticket);
             resumption.id = session.id;
         }
@@ -248,8 +245,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             Peer::Anyone => {}
             Peer::Psk(identity) => self.identity = identity,
             Peer::Certified(peer) => {
-                if let Some(keys) = self.keys.get_mut() {
-                    keys.certified = only::<CERTIFICATES, _>(|| peer.key);
+                if let Some(keys) = self.keys.first_mut() {
+                    keys.certified = Feature::<CERTIFICATES>::only(|| peer.key);
                 }
             }
         }
@@ -258,7 +255,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The server: what is to be kept of a session whose handshake is complete. Once.
     pub(crate) fn take_state(&mut self, kept_at: Instant) -> Option<SessionState> {
-        let resumption = self.resumption.get_mut()?;
+        let resumption = self.resumption.first_mut()?;
         if !core::mem::take(&mut resumption.is_to_keep) {
             return None;
         }
@@ -270,7 +267,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     /// The server: the name of a new session, if it is to have one.
     pub(super) fn name(&mut self, crypto: &mut C, resuming: &Resuming<'_>) {
         let has_name = resuming.gives_ids && !is(&self.agreed.session_ticket) && self.agreed.extended_master_secret;
-        if let Some(resumption) = self.resumption.get_mut().filter(|_| has_name) {
+        if let Some(resumption) = self.resumption.first_mut().filter(|_| has_name) {
             let mut id = [0; ID];
             crypto.random(&mut id);
             resumption.id = SessionId::new(&id).unwrap_or_default();
@@ -304,7 +301,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         if RESUMPTION && !self.is_resumed() {
             let has_name = !self.session_id().octets().is_empty() || has_ticket;
             let state = self.state(Instant::from_millis(0)).filter(|_| has_name);
-            *kept = state.and_then(|state| only::<RESUMPTION, _>(|| Session::new(state)));
+            *kept = state.and_then(|state| Feature::<RESUMPTION>::only(|| Session::new(state)));
         }
         self.expect_finished();
         if has_ticket {
@@ -333,17 +330,14 @@ pub(super) fn begin<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>
         let is_known = config.abilities().offered().any(|suite| suite == state.suite);
         let can_say = session.ticket().is_empty() || config.options.sessions.tickets;
         let is_trusted = state.peer.is_trusted(&config.credentials, false);
-        is_known && can_say && is_trusted && state.fragment_length == config.options.limits.fragment_length()
+        is_known
+            && can_say
+            && is_trusted
+            && state.fragment_length == MaxFragmentLength::code(config.options.limits.max_fragment_length)
     };
     *kept = kept.take().filter(suits);
-    if let Some(session) = kept {
-        name_ticket(crypto, session);
-    }
-}
-
-/// The client: a name by which it sees whether its ticket was taken (RFC 5077, section 3.4).
-fn name_ticket<C: Crypto>(crypto: &mut C, session: &mut Session) {
-    if !session.ticket().is_empty() {
+    // A name by which it sees whether its ticket was taken (RFC 5077, section 3.4).
+    if let Some(session) = kept.as_mut().filter(|session| !session.ticket().is_empty()) {
         let mut id = [0; TICKET_ID];
         crypto.random(&mut id);
         session.state.id = SessionId::new(&id).unwrap_or_default();
@@ -363,7 +357,7 @@ mod tests {
         SessionState {
             id: SessionId::default(),
             is_of_ticket: false,
-            master: Master::from_secret(&[3; 48]),
+            master: Master([3; 48]),
             peer: Peer::Psk(Identity::new(b"sensor-17").unwrap()),
             suite: Suite::TLS_PSK_WITH_AES_128_CCM_8,
             fragment_length: 1,
@@ -380,7 +374,7 @@ mod tests {
         assert!(!ticket.windows(8).any(|window| window == [3; 8]), "the secret is hidden");
         let opened = keys.open(&mut crypto, &CONTEXT, ticket, b"id").unwrap();
         assert_eq!(opened.peer, session().peer);
-        assert_eq!(opened.master.secret(), &[3; 48]);
+        assert_eq!(opened.master.0, [3; 48]);
         assert_eq!((opened.id(), opened.fragment_length), (&b"id"[..], 1));
         assert_eq!(opened.kept_at, Instant::from_millis(1_000));
         keys.rotate(&mut crypto, &[2; KEY]);

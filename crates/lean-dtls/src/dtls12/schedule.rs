@@ -3,8 +3,7 @@
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::credentials::MAX_PSK;
-use crate::crypto::SCALAR;
-use crate::crypto::{Crypto, DIGEST, KEY};
+use crate::crypto::{Crypto, DIGEST, KEY, SCALAR};
 use crate::session::Master;
 
 /// Octets of the verify data in a Finished message (RFC 5246, section 7.4.9).

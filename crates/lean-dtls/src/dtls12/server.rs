@@ -3,7 +3,7 @@
 use super::connection::{Connection, Expects, Problem};
 use super::extensions::{self, Agreed, Offer};
 use super::hello::{self, ClientHello, ServerHello};
-use super::record::{self, ContentType, Outbound};
+use super::record::{self, Outbound};
 use super::resumption::Resuming;
 use super::schedule::Premaster;
 use super::{certificates, public_keys};
@@ -12,9 +12,10 @@ use crate::both::DOWNGRADE;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::{Config, Versions};
 use crate::connection_id;
+use crate::content_type::ContentType;
 use crate::credentials::{self, Credentials, Identity, Role, is_key};
 use crate::crypto::{Crypto, Hash};
-use crate::features::{CERTIFICATES, ECDHE, FALSE_START, If, LEAN, RESUMPTION, borrow, is, only, or_off};
+use crate::features::{CERTIFICATES, CONNECTION_ID, ECDHE, FALSE_START, Feature, If, LEAN, RESUMPTION, Switch, is};
 use crate::handshake::{self, Arrived, Kind};
 use crate::lean::Lean;
 use crate::session::SessionState;
@@ -112,7 +113,7 @@ fn answer<C: Crypto, const BUFFER: usize>(
     agree(connection, agreed);
     connection.suite = suite;
     let can_be_early = suite.key_exchange() == KeyExchange::EcdheEcdsa;
-    connection.set_starts_early(FALSE_START && is(&config.options.false_start) && can_be_early);
+    connection.starts_early = Feature::<FALSE_START>::slot(|| is(&config.options.false_start) && can_be_early);
     if RESUMPTION && let Some(resuming) = resuming {
         connection.name(crypto, resuming);
     }
@@ -149,7 +150,7 @@ fn resume<C: Crypto, const BUFFER: usize>(
     if !session.suits(hello, &offer.abilities, &agreed) {
         return Ok(false);
     }
-    agreed.session_ticket = or_off::<RESUMPTION, _>(false); // the client has it
+    agreed.session_ticket = Feature::<RESUMPTION>::or_off(false); // the client has it
     agree(connection, agreed);
     connection.resume(crypto, session);
     send_hello(connection)?;
@@ -160,7 +161,8 @@ fn resume<C: Crypto, const BUFFER: usize>(
 
 fn agree<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>, agreed: Agreed) {
     connection.agree(agreed);
-    connection.set_own_id(connection_id::agreed(&agreed.connection_ids).map(|[own, _]| own));
+    connection.own_id =
+        Feature::<CONNECTION_ID>::slot(|| connection_id::agreed(&agreed.connection_ids).map(|[own, _]| own));
 }
 
 fn send_hello<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) -> Result<(), Full> {
@@ -179,7 +181,7 @@ fn send_keys<C: Crypto, const BUFFER: usize>(
     hello: &ClientHello<'_>,
 ) -> Result<(), Problem> {
     let Connection { sender, keys, .. } = connection;
-    let keys = keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+    let keys = keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
     let group = public_keys::group(hello.extensions, &offer.abilities).ok_or(alert::HANDSHAKE_FAILURE)?;
     if CERTIFICATES && connection.suite.key_exchange() == KeyExchange::EcdheEcdsa {
         let own = credentials::certificate(credentials).ok_or(alert::INTERNAL_ERROR)?;
@@ -224,13 +226,6 @@ fn key_in_advance<'k>(
     Some(key)
 }
 
-/// The ClientHello that opened the connection came again. The client does not have the answer, unless it has gone on.
-pub(crate) fn hear_hello_again<C: Crypto, const BUFFER: usize>(connection: &mut Connection<C, BUFFER>) {
-    if connection.is_unanswered() {
-        connection.repeat(0);
-    }
-}
-
 /// Handles the message whose turn it is. Returns false if it was not used.
 pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     connection: &mut Connection<C, BUFFER>,
@@ -239,10 +234,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     resuming: &Option<If<RESUMPTION, Resuming<'_>>>,
 ) -> bool {
     let handled = handle_message(connection, crypto, &config.credentials, resuming);
-    if let Err(problem) = handled {
-        connection.give_up(problem);
-    }
-    handled == Ok(true)
+    connection.is_used(handled)
 }
 
 fn handle_message<C: Crypto, const BUFFER: usize>(
@@ -259,8 +251,8 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
             let key = certificates::read(body, kind, Role::Client, credentials)?;
             // A client without a certificate (RFC 5246, section 7.4.6).
             let key = key.ok_or(alert::HANDSHAKE_FAILURE)?;
-            let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
-            keys.certified = only::<CERTIFICATES, _>(|| key);
+            let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
+            keys.certified = Feature::<CERTIFICATES>::only(|| key);
             sender.note(&header, body);
             connection.expects = Expects::ClientKeyExchange;
         }
@@ -272,18 +264,18 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
                 KeyExchange::EcdhePsk => {
                     let psk = read_identity(&mut reader, credentials, identity)?;
                     let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-                    let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+                    let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
                     Premaster::from_parts(&*keys.agree(crypto, public)?, psk)
                 }
                 KeyExchange::EcdheEcdsa => {
                     let public = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-                    let keys = connection.keys.get_mut().ok_or(alert::INTERNAL_ERROR)?;
+                    let keys = connection.keys.first_mut().ok_or(alert::INTERNAL_ERROR)?;
                     Premaster::from_agreement(&*keys.agree(crypto, public)?)
                 }
             };
             reader.is_empty().then_some(()).ok_or(alert::DECODE_ERROR)?;
             connection.derive(crypto, &premaster);
-            if connection.keys.get().is_some_and(|keys| keys.certified.is_some()) {
+            if connection.keys.first().is_some_and(|keys| keys.certified.is_some()) {
                 connection.expects = Expects::CertificateVerify;
                 return Ok(true);
             }
@@ -291,8 +283,8 @@ fn handle_message<C: Crypto, const BUFFER: usize>(
         }
         (Expects::CertificateVerify, Kind::CertificateVerify) if CERTIFICATES => {
             let digest = sender.transcript.digest();
-            let keys = connection.keys.get().ok_or(alert::INTERNAL_ERROR)?;
-            let key = borrow::<CERTIFICATES, _>(&keys.certified).ok_or(alert::INTERNAL_ERROR)?;
+            let keys = connection.keys.first().ok_or(alert::INTERNAL_ERROR)?;
+            let key = Feature::<CERTIFICATES>::borrow(&keys.certified).ok_or(alert::INTERNAL_ERROR)?;
             signature::verify(Reader::new(body), crypto, key, &digest)?;
             sender.note(&header, body);
             connection.expect_finished();

@@ -1,6 +1,7 @@
 //! Certificates: who has which type, as the hellos and EncryptedExtensions say it (RFC 8446, section 4.2.3; RFC 7250).
 
 use crate::alert;
+use crate::certificates::{chosen_type, write_algorithms, write_types};
 use crate::codec::{Full, Reader, Writer};
 use crate::credentials::{CertificateType, Credentials, Role, accepted, certificate};
 use crate::crypto::MAX_PUBLIC;
@@ -56,8 +57,8 @@ impl<'a> Offer<'a> {
             return Ok(());
         }
         write_algorithms(writer)?;
-        write_types(writer, Role::Client, self.own.as_slice())?;
-        write_types(writer, Role::Server, self.accepted)
+        write_types(writer, extension::CLIENT_CERTIFICATE_TYPE, self.own.as_slice())?;
+        write_types(writer, extension::SERVER_CERTIFICATE_TYPE, self.accepted)
     }
 
     /// True if the client has asked for this extension in EncryptedExtensions.
@@ -69,22 +70,6 @@ impl<'a> Offer<'a> {
             _ => false,
         }
     }
-}
-
-pub(super) fn write_algorithms(writer: &mut Writer<'_>) -> Result<(), Full> {
-    extension::write(writer, extension::SIGNATURE_ALGORITHMS, |writer| {
-        writer.vector(2, |writer| writer.number(ECDSA_SHA256.into(), 2))
-    })
-}
-
-/// X.509 alone needs no extension (RFC 7250, section 4.1).
-fn write_types(writer: &mut Writer<'_>, role: Role, types: &[CertificateType]) -> Result<(), Full> {
-    if types.iter().all(|kind| *kind == CertificateType::X509) {
-        return Ok(());
-    }
-    extension::write(writer, extension_of(role), |writer| {
-        writer.vector(1, |writer| types.iter().try_for_each(|kind| writer.put(&[kind.number()])))
-    })
 }
 
 /// True if the client takes certificates of this type from an end.
@@ -133,10 +118,7 @@ pub(crate) fn write_chosen(writer: &mut Writer<'_>, state: &State) -> Result<(),
 /// The alert with which it refuses the server.
 pub(crate) fn read_chosen(state: &mut State, extensions: Extensions<'_>, offer: &Offer<'_>) -> Result<(), u8> {
     for (role, offered) in [(Role::Client, offer.own.as_slice()), (Role::Server, offer.accepted)] {
-        if let Some(content) = extensions.find(extension_of(role)) {
-            let kind = offered.iter().copied().find(|kind| content == [kind.number()]);
-            state.types[role as usize] = Some(kind.ok_or(alert::ILLEGAL_PARAMETER)?);
-        }
+        state.types[role as usize] = chosen_type(extensions, extension_of(role), offered)?;
     }
     if state.is_used && !offer.accepted.contains(&state.kind(Role::Server)) {
         return Err(alert::UNSUPPORTED_CERTIFICATE);

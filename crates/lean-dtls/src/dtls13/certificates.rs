@@ -1,12 +1,12 @@
 //! Certificates: Certificate, CertificateRequest and CertificateVerify (RFC 8446, section 4.4; RFC 7250).
 
-use super::certificate_types::write_algorithms;
 use super::connection::{Connection, Expects};
 use super::hello::read_extensions;
 use crate::alert;
+use crate::certificates::{read_chain, trusted_key, write_algorithms};
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
-use crate::credentials::{Certificate, CertificateType, CertifiedKey, Credentials, MAX_CHAIN, Role, check_peer};
+use crate::credentials::{Certificate, CertificateType, CertifiedKey, Credentials, MAX_CHAIN, Role};
 use crate::crypto::{Crypto, DIGEST, Hash, MAX_PUBLIC};
 use crate::extension::{self, ECDSA_SHA256};
 use crate::handshake::Kind;
@@ -33,7 +33,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The type of an end's certificate.
     fn kind_of(&self, role: Role) -> CertificateType {
-        self.certificates.get().map_or(CertificateType::X509, |certificates| certificates.kind(role))
+        self.certificates.first().map_or(CertificateType::X509, |certificates| certificates.kind(role))
     }
 
     /// Adds a CertificateRequest to the flight. It names no authority: any that the server trusts will do.
@@ -71,7 +71,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     pub(crate) fn receive_certificate(&mut self, crypto: &mut C, config: &Config<impl Credentials>) -> Result<(), u8> {
         let peer = self.role(false);
         let handshake = self.sender.transcript.digest();
-        let state = self.certificates.get_mut().ok_or(alert::UNEXPECTED_MESSAGE)?;
+        let state = self.certificates.first_mut().ok_or(alert::UNEXPECTED_MESSAGE)?;
         let (header, body) = self.incoming.whole(self.next).ok_or(alert::DECODE_ERROR)?;
         self.expects = match (self.expects, header.kind) {
             (Expects::Certificate, Kind::CertificateRequest) if !state.is_asked => {
@@ -124,25 +124,17 @@ fn read_certificate(
 ) -> Result<[u8; MAX_PUBLIC], u8> {
     let mut reader = Reader::new(body);
     let context = reader.vector(1).ok_or(alert::DECODE_ERROR)?;
-    let mut entries = Reader::new(reader.vector(3).filter(|_| reader.is_empty()).ok_or(alert::DECODE_ERROR)?);
+    let entries = reader.vector(3).filter(|_| reader.is_empty()).ok_or(alert::DECODE_ERROR)?;
     if !context.is_empty() {
         return Err(alert::ILLEGAL_PARAMETER);
     }
-    let (mut chain, mut count) = ([&[][..]; MAX_CHAIN], 0);
-    while !entries.is_empty() {
-        let place = chain.get_mut(count).ok_or(alert::BAD_CERTIFICATE)?;
-        *place = entries.vector(3).ok_or(alert::DECODE_ERROR)?;
-        entries.vector(2).ok_or(alert::DECODE_ERROR)?;
-        count += 1;
-    }
-    let certificate = match (kind, &chain[..count]) {
+    let mut chain = [&[][..]; MAX_CHAIN];
+    let certificate = match (kind, read_chain(entries, true, &mut chain)?) {
         (_, []) if peer == Role::Client => return Err(alert::CERTIFICATE_REQUIRED),
         (_, []) => return Err(alert::DECODE_ERROR),
         (CertificateType::RawPublicKey, [spki]) => Certificate::RawPublicKey(spki),
         (CertificateType::RawPublicKey, _) => return Err(alert::BAD_CERTIFICATE),
         (CertificateType::X509, chain) => Certificate::X509(chain),
     };
-    let key = certificate.public_key().ok_or(alert::UNSUPPORTED_CERTIFICATE)?;
-    check_peer(credentials, peer, &certificate).map_err(|error| error as u8)?;
-    Ok(key)
+    trusted_key(credentials, peer, &certificate)
 }

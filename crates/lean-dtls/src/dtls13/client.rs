@@ -3,12 +3,12 @@
 use zeroize::Zeroize;
 
 use super::certificate_types;
-use super::connection::{Connection, Expects, transcript_header};
+use super::connection::{Connection, Expects};
 use super::hello::{self, BINDERS, Mode, Offer, ServerHello};
-use super::psk::Key;
+use super::psk::{Key, covered_digest};
 use super::record;
 use super::schedule::Secret;
-use crate::agreement::{Share, generate_share};
+use crate::agreement::{Share, generate, generate_share};
 use crate::alert;
 use crate::both::{Earlier, Later, Offered};
 use crate::codec::{Reader, Writer};
@@ -17,7 +17,7 @@ use crate::connection_id::ConnectionId;
 use crate::credentials::{self, Credentials};
 use crate::crypto::{Crypto, Hash};
 use crate::extension;
-use crate::features::{CERTIFICATES, RECORD_LIMITS, is, slot};
+use crate::features::{CERTIFICATES, Feature, RECORD_LIMITS, Switch, is};
 use crate::handshake::Kind;
 use crate::limits;
 use crate::reassembly::Reassembly;
@@ -113,7 +113,7 @@ fn offer<'a>(
         connection_id,
         cookie,
         psk: Key::own(&config.credentials).map(|psk| (psk, mode(config))),
-        certificates: slot::<CERTIFICATES, _>(|| certificate_types::Offer::of(&config.credentials)),
+        certificates: Feature::<CERTIFICATES>::slot(|| certificate_types::Offer::of(&config.credentials)),
     }
 }
 
@@ -122,11 +122,8 @@ fn offer<'a>(
 fn bind<C: Crypto>(crypto: &mut C, config: &Config<impl Credentials>, transcript: &C::Hash, body: &mut [u8]) {
     let Some(psk) = Key::own(&config.credentials) else { return };
     let covered = body.len() - BINDERS;
-    let mut transcript = transcript.clone();
-    transcript.update(&transcript_header(Kind::ClientHello, body.len()));
-    transcript.update(&body[..covered]);
     let early = psk.early(crypto);
-    let binder = psk.binder(crypto, &early, &transcript.digest());
+    let binder = psk.binder(crypto, &early, &covered_digest(transcript, body, covered));
     body[covered + BINDERS - binder.len()..].copy_from_slice(&binder);
 }
 
@@ -188,9 +185,7 @@ pub(crate) fn handle<E: Earlier, C: Crypto, const BUFFER: usize>(
         (Expects::Finished, Kind::Finished) => finish(connection, crypto, config),
         _ => Err(alert::UNEXPECTED_MESSAGE),
     };
-    if let Err(description) = handled {
-        connection.refuse(description);
-    }
+    connection.is_good(handled);
     connection.is_open()
 }
 
@@ -221,7 +216,7 @@ fn has_first_share<C: Crypto, const BUFFER: usize>(
     connection: &Connection<C, BUFFER>,
     config: &Config<impl Credentials>,
 ) -> bool {
-    connection.share.as_ref().map(Share::group) == config.offered_groups().first().copied()
+    connection.share.as_ref().map(|share| share.group()) == config.offered_groups().first().copied()
 }
 
 /// Answers a HelloRetryRequest (RFC 8446, section 4.1.4).
@@ -246,7 +241,7 @@ fn receive_retry<E: Earlier, C: Crypto, const BUFFER: usize>(
         if share.as_ref().is_none_or(|share| share.group() == group) {
             return Err(alert::ILLEGAL_PARAMETER);
         }
-        *share = Some(Share::generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?);
+        *share = Some(generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?);
     }
     if !is_cookie && !is_share {
         return Err(alert::ILLEGAL_PARAMETER);
@@ -311,7 +306,7 @@ fn receive_hello<C: Crypto, const BUFFER: usize>(
     };
     let secret = early.next_stage(crypto, agreed.as_ref());
     agreed.zeroize();
-    if let Some(certificates) = connection.certificates.get_mut() {
+    if let Some(certificates) = connection.certificates.first_mut() {
         certificates.is_used = psk.is_none();
     }
     connection.share = None;
@@ -345,7 +340,7 @@ fn receive_extensions<C: Crypto, const BUFFER: usize>(
         connection.sender.outbound.limit = limits::content_limit(extensions, &config.options.limits)?;
     }
     connection.expects = Expects::Finished;
-    if let Some(certificates) = connection.certificates.get_mut() {
+    if let Some(certificates) = connection.certificates.first_mut() {
         certificate_types::read_chosen(certificates, extensions, &offer)?;
         if certificates.is_used {
             connection.expects = Expects::Certificate;
@@ -374,7 +369,7 @@ fn finish<C: Crypto, const BUFFER: usize>(
     let answered = connection.next;
     connection.derive_application(crypto).ok_or(alert::UNEXPECTED_MESSAGE)?;
     connection.begin_flight();
-    let sent = match connection.certificates.get() {
+    let sent = match connection.certificates.first() {
         Some(certificates) if certificates.is_asked => {
             connection.send_certificate(crypto, credentials::certificate(&config.credentials))
         }

@@ -4,9 +4,7 @@ use subtle::ConstantTimeEq;
 
 use super::ack::{self, Acknowledgements};
 use super::certificate_types;
-use super::record::{
-    self, ContentType, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records,
-};
+use super::record::{self, InClear, Inbound, Layout, MOST_FORGERIES, MOST_RECORDS, Number, Outbound, Records};
 use super::schedule::Secret;
 use crate::agreement::Share;
 use crate::alert;
@@ -14,9 +12,10 @@ use crate::allowance::Allowance;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Packing;
 use crate::connection_id::ConnectionId;
+use crate::content_type::ContentType;
 use crate::credentials::Identity;
 use crate::crypto::{Aead, Crypto, DIGEST, Hash};
-use crate::features::{CERTIFICATES, Slot, slot};
+use crate::features::{CERTIFICATES, Feature, Slot, Switch};
 use crate::flight::{Flight, Part};
 use crate::handshake::{self, Kind};
 use crate::reassembly::Reassembly;
@@ -107,7 +106,7 @@ pub(crate) struct Connection<C: Crypto, const BUFFER: usize> {
     application: Option<[Secret; 2]>,
     owed: Owed,
     /// An alert that waits to be sent, and its epoch.
-    alert: Option<([u8; 2], u16)>,
+    pub(crate) alert: Option<([u8; 2], u16)>,
     /// The last alert in clear.
     heard: Option<u8>,
     /// The number of octets that may still be sent to an address that nobody has verified.
@@ -171,15 +170,15 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
     }
 }
 
-/// The fate of a fragment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The fate of a fragment. That of a record is the last one of those of its fragments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Heard {
-    /// There is no use or no room for it.
-    Dropped,
     /// It was what comes next.
     InOrder,
     /// It is kept, or was processed before; but it was not what comes next.
     OutOfOrder,
+    /// There is no use or no room for it.
+    Dropped,
 }
 
 impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
@@ -205,7 +204,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             identity: Identity::EMPTY,
             own_id: None,
             share: None,
-            certificates: slot::<CERTIFICATES, _>(certificate_types::State::default),
+            certificates: Feature::<CERTIFICATES>::slot(certificate_types::State::default),
             stage: None,
             traffic: None,
             application: None,
@@ -273,7 +272,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let room = output.len().saturating_sub(outbound.overhead(epoch, true)).min(outbound.limit);
         if let Some((numbers, length)) = self.acknowledgements.take(room)
             && let Ok((written, _)) =
-                outbound.write(crypto, (ContentType::Ack, epoch), true, &[&numbers[..length]], output)
+                outbound.write(crypto, (ContentType::Acknowledgement, epoch), true, &[&numbers[..length]], output)
         {
             return written;
         }
@@ -329,11 +328,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         }
     }
 
-    /// True if the peer's address may be another's: neither a cookie nor an encrypted record has come from there.
-    pub(crate) const fn is_unverified(&self) -> bool {
-        self.allowance.is_limited()
-    }
-
     /// Ends an established connection, and tells the peer. What the peer has sent before it hears of that is still received.
     pub(crate) fn close(&mut self) {
         if self.status == Status::Established {
@@ -354,6 +348,11 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.client_random[0] ^= 1;
     }
 
+    /// Refuses the peer if something is wrong with a message. Returns true if nothing is.
+    pub(super) fn is_good(&mut self, handled: Result<(), u8>) -> bool {
+        handled.map_err(|description| self.refuse(description)).is_ok()
+    }
+
     pub(crate) fn end(&mut self, status: Status) {
         self.status = status;
         self.timer.stop();
@@ -362,11 +361,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.stage = None;
         self.traffic = None;
         self.application = None;
-    }
-
-    /// True if it has ended, and has nothing more to say.
-    pub(crate) const fn is_over(&self) -> bool {
-        matches!(self.status, Status::Closing | Status::Closed | Status::Failed(_)) && self.alert.is_none()
     }
 
     /// True if it has not ended, but for what the peer still sends.
@@ -456,7 +450,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     ) {
         match content_type {
             ContentType::Handshake if self.is_open() => self.receive_fragments(crypto, number, content, handle),
-            ContentType::Ack if self.is_open() => self.receive_acknowledgement(crypto, number.epoch, content),
+            ContentType::Acknowledgement if self.is_open() => {
+                self.receive_acknowledgement(crypto, number.epoch, content)
+            }
             ContentType::Alert => {
                 self.receive_alert(number.epoch, content);
                 // The HelloRetryRequest was perhaps not the server's (RFC 9147, section 5.1).
@@ -467,7 +463,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             // There are no keys of that epoch before the peer's Finished was verified.
             ContentType::ApplicationData if number.epoch >= APPLICATION => deliver(content),
-            ContentType::Handshake | ContentType::Ack | ContentType::ApplicationData => {}
+            _ => {}
         }
     }
 
@@ -502,7 +498,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             }
             let Sender { flight, epochs, .. } = &mut self.sender;
             for part in [Part::BeforeChange, Part::AfterChange] {
-                if u64::from(record::epoch(*epochs, part)) == acknowledged {
+                if u64::from(epochs[part as usize]) == acknowledged {
                     match flight.acknowledge(part, sequence) {
                         Some(true) => is_new = true,
                         Some(false) => is_known = true,
@@ -561,14 +557,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         let mut reader = Reader::new(content);
         let mut heard = None;
         while let Some((header, fragment)) = handshake::Header::read(&mut reader) {
-            let this = self.receive_fragment(crypto, number.epoch, &header, fragment, handle);
-            heard = match (heard, this) {
-                (Some(Heard::Dropped), _) | (_, Heard::Dropped) => Some(Heard::Dropped),
-                (Some(Heard::OutOfOrder), _) | (_, Heard::OutOfOrder) => Some(Heard::OutOfOrder),
-                _ => Some(Heard::InOrder),
-            };
+            heard = heard.max(Some(self.receive_fragment(crypto, number.epoch, &header, fragment, handle)));
         }
-        if !matches!(heard, Some(Heard::InOrder | Heard::OutOfOrder)) || self.has_answered || !self.is_open() {
+        if heard.is_none_or(|heard| heard == Heard::Dropped) || self.has_answered || !self.is_open() {
             return;
         }
         self.acknowledgements.note(number);
@@ -617,7 +608,10 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
             let sequence = self.next;
             let is_used = match self.expects {
                 Expects::Finished => self.receive_finished(crypto, handle),
-                Expects::Nothing => self.receive_after_handshake(crypto),
+                Expects::Nothing => {
+                    let handled = self.receive_after_handshake(crypto);
+                    self.is_good(handled)
+                }
                 _ => handle(self, crypto),
             };
             self.incoming.remove(sequence);
@@ -712,33 +706,35 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Begins the epoch of the handshake, from its secret. The transcript ends with the ServerHello.
     pub(crate) fn protect_handshake(&mut self, crypto: &mut C, aead: Aead, secret: Secret) {
-        let digest = self.sender.transcript.digest();
-        let client = secret.derive(crypto, b"c hs traffic", &digest);
-        let server = secret.derive(crypto, b"s hs traffic", &digest);
-        crypto.log_secret("CLIENT_HANDSHAKE_TRAFFIC_SECRET", &self.client_random, client.octets());
-        crypto.log_secret("SERVER_HANDSHAKE_TRAFFIC_SECRET", &self.client_random, server.octets());
+        let logged = ["CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET"];
+        let secrets = self.derive_both(crypto, &secret, [b"c hs traffic", b"s hs traffic"], logged);
         (self.sender.outbound.aead, self.inbound.aead) = (aead, aead);
-        let [own, peers] = self.own_first([client, server]);
-        self.sender.outbound.protect(HANDSHAKE, own.keys(crypto));
-        self.inbound.protect(HANDSHAKE, peers.keys(crypto));
-        self.traffic = Some([own, peers]);
+        self.protect(crypto, HANDSHAKE, secrets);
         self.stage = Some(secret);
     }
 
     /// Derives the secrets of application data. The transcript ends with the server's Finished.
     pub(crate) fn derive_application(&mut self, crypto: &mut C) -> Option<()> {
-        let digest = self.sender.transcript.digest();
         let master = self.stage.take()?.next_stage(crypto, None);
-        let client = master.derive(crypto, b"c ap traffic", &digest);
-        let server = master.derive(crypto, b"s ap traffic", &digest);
-        crypto.log_secret("CLIENT_TRAFFIC_SECRET_0", &self.client_random, client.octets());
-        crypto.log_secret("SERVER_TRAFFIC_SECRET_0", &self.client_random, server.octets());
-        self.application = Some(self.own_first([client, server]));
+        let logged = ["CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0"];
+        self.application = Some(self.derive_both(crypto, &master, [b"c ap traffic", b"s ap traffic"], logged));
         Some(())
     }
 
-    fn own_first(&self, [client, server]: [Secret; 2]) -> [Secret; 2] {
+    /// The traffic secrets of this end and of the peer, from the labels of the client's and of the server's.
+    fn derive_both(&self, crypto: &mut C, from: &Secret, labels: [&[u8; 12]; 2], logged: [&str; 2]) -> [Secret; 2] {
+        let digest = self.sender.transcript.digest();
+        let [client, server] = labels.map(|label| from.derive(crypto, label, &digest));
+        crypto.log_secret(logged[0], &self.client_random, client.octets());
+        crypto.log_secret(logged[1], &self.client_random, server.octets());
         if self.is_client { [client, server] } else { [server, client] }
+    }
+
+    /// Begins an epoch in both directions.
+    fn protect(&mut self, crypto: &mut C, epoch: u16, [own, peers]: [Secret; 2]) {
+        self.sender.outbound.protect(epoch, own.keys(crypto));
+        self.inbound.protect(epoch, peers.keys(crypto));
+        self.traffic = Some([own, peers]);
     }
 
     /// Adds this end's Finished to the flight.
@@ -751,16 +747,13 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// Handles the peer's Finished. Returns false after a wrong one: the connection has failed.
     fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
-        if let Err(description) = self.verify_finished(crypto) {
-            self.refuse(description);
-            return false;
-        }
+        let verified = self.verify_finished(crypto);
         // The client answers it.
-        if self.is_client && !handle(self, crypto) {
-            return false;
+        let is_complete = self.is_good(verified) && (!self.is_client || handle(self, crypto));
+        if is_complete {
+            self.establish(crypto);
         }
-        self.establish(crypto);
-        true
+        is_complete
     }
 
     fn verify_finished(&mut self, crypto: &mut C) -> Result<(), u8> {
@@ -778,10 +771,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// The handshake is complete. The client's Finished waits for its acknowledgement.
     fn establish(&mut self, crypto: &mut C) {
-        let Some([own, peers]) = self.application.take() else { return };
-        self.sender.outbound.protect(APPLICATION, own.keys(crypto));
-        self.inbound.protect(APPLICATION, peers.keys(crypto));
-        self.traffic = Some([own, peers]);
+        let Some(secrets) = self.application.take() else { return };
+        self.protect(crypto, APPLICATION, secrets);
         self.status = Status::Established;
         self.expects = Expects::Nothing;
         if !self.is_client {
@@ -793,17 +784,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     }
 
     /// Handles a message after the handshake (RFC 8446, section 4.6; RFC 9147, sections 8 and 9).
-    fn receive_after_handshake(&mut self, crypto: &mut C) -> bool {
-        let Some((header, body)) = self.incoming.whole(self.next) else { return false };
+    fn receive_after_handshake(&mut self, crypto: &mut C) -> Result<(), u8> {
+        let (header, body) = self.incoming.whole(self.next).ok_or(alert::UNEXPECTED_MESSAGE)?;
         match (header.kind, body) {
             // Tickets are not used. They are acknowledged so that the server does not send them again.
             (Kind::NewSessionTicket, _) if self.is_client => {}
             (Kind::KeyUpdate, &[request @ (0 | 1)]) => {
-                let Some([_, peers]) = &mut self.traffic else { return false };
-                let Some(epoch) = self.inbound.epoch().checked_add(1) else {
-                    self.refuse(alert::UNEXPECTED_MESSAGE);
-                    return false;
-                };
+                let [_, peers] = self.traffic.as_mut().ok_or(alert::UNEXPECTED_MESSAGE)?;
+                let epoch = self.inbound.epoch().checked_add(1).ok_or(alert::UNEXPECTED_MESSAGE)?;
                 peers.update(crypto);
                 self.inbound.protect(epoch, peers.keys(crypto));
                 if request == 1 && self.owed.key_update.is_none() {
@@ -814,25 +802,14 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 self.owed.connection_ids = true;
             }
             (Kind::NewConnectionId, _) if !self.sender.outbound.connection_id.octets().is_empty() => {
-                match record::read_new_connection_id(body) {
-                    Some(Some(id)) => self.sender.outbound.connection_id = id,
-                    Some(None) => {}
-                    None => {
-                        self.refuse(alert::DECODE_ERROR);
-                        return false;
-                    }
+                if let Some(id) = record::read_new_connection_id(body).ok_or(alert::DECODE_ERROR)? {
+                    self.sender.outbound.connection_id = id;
                 }
             }
-            (Kind::KeyUpdate, _) => {
-                self.refuse(alert::ILLEGAL_PARAMETER);
-                return false;
-            }
-            _ => {
-                self.refuse(alert::UNEXPECTED_MESSAGE);
-                return false;
-            }
+            (Kind::KeyUpdate, _) => return Err(alert::ILLEGAL_PARAMETER),
+            _ => return Err(alert::UNEXPECTED_MESSAGE),
         }
-        true
+        Ok(())
     }
 
     /// Sends the next message that is owed, if the one before was acknowledged.

@@ -106,9 +106,7 @@ impl Beside for Offer<'_> {
             extension::write(writer, extension::SUPPORTED_GROUPS, |writer| {
                 writer.vector(2, |writer| self.groups.iter().try_for_each(|it| writer.number(it.number().into(), 2)))
             })?;
-        }
-        // Whoever names groups has to have this too (RFC 8446, section 9.2).
-        if !self.groups.is_empty() {
+            // Whoever names groups has to have this too (RFC 8446, section 9.2).
             extension::write(writer, extension::KEY_SHARE, |writer| {
                 writer.vector(2, |writer| {
                     let Some((of, public)) = self.share else { return Ok(()) };
@@ -120,7 +118,7 @@ impl Beside for Offer<'_> {
         if let Some(id) = &self.connection_id {
             connection_id::write(writer, id)?;
         }
-        if let Some(certificates) = self.certificates.get() {
+        if let Some(certificates) = self.certificates.first() {
             certificates.write(writer)?;
         }
         let Some((key, mode)) = self.psk else { return Ok(()) };

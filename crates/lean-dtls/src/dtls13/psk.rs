@@ -1,10 +1,12 @@
 //! Pre-shared keys, as DTLS 1.3 uses them: as they are, or imported (RFC 9258).
 
+use super::connection::transcript_header;
 use super::record::VERSION;
 use super::schedule::{Origin, Secret};
 use crate::codec::{Full, Reader, Writer};
 use crate::credentials::{Credentials, Psk, import_context, is_key};
 use crate::crypto::{Crypto, DIGEST, Hash};
+use crate::handshake::Kind;
 
 /// HKDF_SHA256, the function for which keys are imported (RFC 9258, section 10).
 const KDF: u16 = 1;
@@ -69,6 +71,14 @@ impl<'k> Key<'k> {
     pub(crate) fn binder<C: Crypto>(&self, crypto: &mut C, early: &Secret, hello: &[u8; DIGEST]) -> [u8; DIGEST] {
         early.binder(crypto, if self.context.is_some() { Origin::Imported } else { Origin::External }, hello)
     }
+}
+
+/// The digest of a ClientHello after this transcript, up to the binders: they cover so many octets of its body.
+pub(crate) fn covered_digest(transcript: &impl Hash, body: &[u8], covered: usize) -> [u8; DIGEST] {
+    let mut transcript = transcript.clone();
+    transcript.update(&transcript_header(Kind::ClientHello, body.len()));
+    transcript.update(&body[..covered]);
+    transcript.digest()
 }
 
 /// The external identity and the context in an ImportedIdentity for this version and [`KDF`].

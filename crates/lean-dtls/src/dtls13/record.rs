@@ -3,6 +3,7 @@
 use super::schedule::Keys;
 use crate::codec::{Full, Reader, Writer};
 use crate::connection_id::ConnectionId;
+use crate::content_type::ContentType;
 use crate::crypto::{Aead, BLOCK, Crypto, Failed, MAX_TAG, NONCE, Protection};
 use crate::flight::{self, Part};
 use crate::replay::{Heard, Window};
@@ -34,34 +35,12 @@ pub(crate) const MOST_RECORDS: u64 = 1 << 23;
 /// 250 kbit/s.)
 pub(crate) const MOST_FORGERIES: u32 = 1 << 23;
 
-/// The content type of a record (RFC 8446, section 5.1; RFC 9147, section 4.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ContentType {
-    Alert,
-    Handshake,
-    ApplicationData,
-    Ack,
-}
-
-impl ContentType {
-    const fn of(number: u8) -> Option<Self> {
-        match number {
-            21 => Some(Self::Alert),
-            22 => Some(Self::Handshake),
-            23 => Some(Self::ApplicationData),
-            26 => Some(Self::Ack),
-            _ => None,
-        }
-    }
-
-    const fn number(self) -> u8 {
-        match self {
-            Self::Alert => 21,
-            Self::Handshake => 22,
-            Self::ApplicationData => 23,
-            Self::Ack => 26,
-        }
-    }
+/// The content type with this number. `None` if DTLS 1.3 does not have it.
+fn content_type(number: u8) -> Option<ContentType> {
+    use ContentType as Type;
+    let found = Type(number);
+    let is_known = matches!(found, Type::Alert | Type::Handshake | Type::ApplicationData | Type::Acknowledgement);
+    is_known.then_some(found)
 }
 
 /// A record's epoch and sequence number.
@@ -212,7 +191,7 @@ impl Outbound {
         }
         let header = writer.len();
         content.iter().try_for_each(|part| writer.put(part))?;
-        writer.put(&[content_type.number()])?;
+        writer.put(&[content_type.0])?;
         writer.put(&[0; BLOCK][..padding])?;
         writer.put(&[0; MAX_TAG][..tag])?;
         let written = writer.len();
@@ -239,7 +218,7 @@ pub(crate) fn write_in_clear(
     output: &mut [u8],
 ) -> Result<usize, Full> {
     let mut writer = Writer::new(output);
-    writer.number(content_type.number().into(), 1)?;
+    writer.number(content_type.0.into(), 1)?;
     writer.number(LEGACY_VERSION.into(), 2)?;
     writer.number(0, 2)?;
     writer.put(&sequence.to_be_bytes()[2..])?;
@@ -271,24 +250,16 @@ pub(crate) struct Records<'a, C> {
     pub(crate) epochs: [u16; 2],
 }
 
-/// The epoch of a part of a flight.
-pub(crate) const fn epoch(epochs: [u16; 2], part: Part) -> u16 {
-    match part {
-        Part::BeforeChange => epochs[0],
-        Part::AfterChange => epochs[1],
-    }
-}
-
 impl<C: Crypto> flight::Records for Records<'_, C> {
     const LAST_IS_SHORTER: bool = true;
     const HAS_SEVERAL_MESSAGES: bool = true;
 
     fn overhead(&self, part: Part, is_last: bool) -> usize {
-        self.outbound.overhead(epoch(self.epochs, part), is_last)
+        self.outbound.overhead(self.epochs[part as usize], is_last)
     }
 
     fn limit(&self, part: Part) -> usize {
-        if epoch(self.epochs, part) > 0 { self.outbound.limit } else { usize::MAX }
+        if self.epochs[part as usize] > 0 { self.outbound.limit } else { usize::MAX }
     }
 
     fn write(
@@ -298,7 +269,7 @@ impl<C: Crypto> flight::Records for Records<'_, C> {
         fragments: &[&[u8]],
         output: &mut [u8],
     ) -> Result<(usize, u64), Full> {
-        let of = (ContentType::Handshake, epoch(self.epochs, part));
+        let of = (ContentType::Handshake, self.epochs[part as usize]);
         let (written, number) = self.outbound.write(self.crypto, of, is_last, fragments, output)?;
         Ok((written, number.sequence))
     }
@@ -318,7 +289,7 @@ pub(crate) struct InClear {
 impl InClear {
     /// Reads the next record. `None` if the rest of the datagram does not begin with one.
     pub(crate) fn read<'a>(reader: &mut Reader<'a>) -> Option<(Self, &'a [u8])> {
-        let content_type = ContentType::of(reader.u8()?)?;
+        let content_type = content_type(reader.u8()?)?;
         reader.u16()?; // it must be ignored
         let number =
             Number { epoch: reader.u16()?, sequence: u64::from(reader.u16()?) << 32 | u64::from(reader.number(4)?) };
@@ -439,7 +410,7 @@ impl Inbound {
         let is_latest = Some(*epoch) >= latest && sequence >= window.next();
         window.receive(sequence);
         let end = inner.iter().rposition(|octet| *octet != 0).ok_or(Failed)?;
-        let content_type = ContentType::of(inner[end]).ok_or(Failed)?;
+        let content_type = content_type(inner[end]).ok_or(Failed)?;
         self.heard = self.heard.max(if is_latest { Heard::Latest } else { Heard::Earlier });
         Ok((content_type, Number { epoch: *epoch, sequence }, &inner[..end]))
     }

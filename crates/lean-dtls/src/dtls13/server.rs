@@ -7,14 +7,15 @@ use zeroize::Zeroize;
 use super::certificate_types;
 use super::connection::{Connection, Expects, transcript_header};
 use super::hello::{self, Answer, ClientHello, Mode, OfferedPsk};
-use super::psk::Key;
-use super::record::{self, ContentType};
+use super::psk::{Key, covered_digest};
+use super::record;
 use super::schedule::Secret;
-use crate::agreement::Share;
+use crate::agreement::{Share, generate};
 use crate::alert;
 use crate::codec::{Full, Reader, Writer};
 use crate::config::Config;
 use crate::connection_id::ConnectionId;
+use crate::content_type::ContentType;
 use crate::credentials::{self, Credentials};
 use crate::crypto::{Aead, Crypto, DIGEST, Group, Hash, SCALAR};
 use crate::extension;
@@ -176,12 +177,18 @@ fn check_cookie<C: Crypto>(crypto: &mut C, from: Sender<'_>, hello: &ClientHello
 
 /// A HelloRetryRequest, in a record with the number of the client's: the server keeps no numbers of its own.
 fn write_retry(record: u64, aead: Aead, asked: Option<Group>, cookie: &[u8; COOKIE]) -> Option<Answered> {
-    let mut body = [0; RETRY];
-    let mut writer = Writer::new(&mut body);
-    hello::write_retry(&mut writer, aead, asked, cookie).ok()?;
-    let length = writer.len();
+    let (body, length) = retry_body(aead, asked, cookie).ok()?;
     let header = handshake::Header::whole(Kind::ServerHello, 0, length).octets();
     write_in_clear(record, ContentType::Handshake, &[&header, &body[..length]])
+}
+
+/// The body of a HelloRetryRequest, and its length.
+fn retry_body(aead: Aead, asked: Option<Group>, cookie: &[u8; COOKIE]) -> Result<([u8; RETRY], usize), Full> {
+    let mut body = [0; RETRY];
+    let mut writer = Writer::new(&mut body);
+    hello::write_retry(&mut writer, aead, asked, cookie)?;
+    let length = writer.len();
+    Ok((body, length))
 }
 
 fn write_alert(record: u64, description: u8) -> Option<Answered> {
@@ -282,7 +289,7 @@ fn send_extensions<C: Crypto, const BUFFER: usize>(
     hello: &ClientHello<'_>,
     admitted: &Admitted,
 ) -> Result<(), Full> {
-    if let Some(certificates) = connection.certificates.get_mut().filter(|_| !admitted.has_psk) {
+    if let Some(certificates) = connection.certificates.first_mut().filter(|_| !admitted.has_psk) {
         let state = certificate_types::choose(hello.extensions, &config.credentials);
         *certificates = state;
         connection.sender.send(Kind::EncryptedExtensions, |writer| {
@@ -307,9 +314,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         true => connection.receive_certificate(crypto, config),
         false => Err(alert::UNEXPECTED_MESSAGE),
     };
-    if let Err(description) = handled {
-        connection.refuse(description);
-    }
+    connection.is_good(handled);
     connection.is_open()
 }
 
@@ -321,10 +326,7 @@ fn begin_transcript<C: Crypto, const BUFFER: usize>(
     admitted: &Admitted,
 ) -> Result<(), Full> {
     let Some((first_hello, asked, cookie)) = &admitted.first else { return Ok(()) };
-    let mut body = [0; RETRY];
-    let mut writer = Writer::new(&mut body);
-    hello::write_retry(&mut writer, admitted.aead, *asked, cookie)?;
-    let length = writer.len();
+    let (body, length) = retry_body(admitted.aead, *asked, cookie)?;
     connection.sender.begin_again(crypto, first_hello);
     connection.sender.note(Kind::ServerHello, &body[..length]);
     Ok(())
@@ -341,12 +343,9 @@ fn choose_psk<'a, C: Crypto, const BUFFER: usize>(
     let known = |psk: OfferedPsk<'a>| Some((psk, Key::find(&config.credentials, psk.identity)?));
     let (psk, key) = hello.psks().find_map(known).ok_or(alert::UNKNOWN_PSK_IDENTITY)?;
     let covered = body.len().checked_sub(hello.binders()).ok_or(alert::DECODE_ERROR)?;
-    let mut transcript = connection.sender.transcript.clone();
-    transcript.update(&transcript_header(Kind::ClientHello, body.len()));
-    transcript.update(&body[..covered]);
     connection.identity.keep(key.identity());
     let early = key.early(crypto);
-    let binder = key.binder(crypto, &early, &transcript.digest());
+    let binder = key.binder(crypto, &early, &covered_digest(&connection.sender.transcript, body, covered));
     if !bool::from(psk.binder.ct_eq(&binder)) {
         return Err(alert::DECRYPT_ERROR);
     }
@@ -361,7 +360,7 @@ fn agree<C: Crypto>(
 ) -> Result<(Option<Share>, Option<[u8; SCALAR]>), u8> {
     let Some(group) = admitted.group else { return Ok((None, None)) };
     let public = hello.share(group).ok_or(alert::ILLEGAL_PARAMETER)?;
-    let share = Share::generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?;
+    let share = generate(crypto, group).ok_or(alert::HANDSHAKE_FAILURE)?;
     let agreed = share.agree(crypto, public).ok_or(alert::ILLEGAL_PARAMETER)?;
     Ok((Some(share), Some(agreed)))
 }

@@ -4,11 +4,12 @@ use std::vec::Vec;
 
 use super::connection::{Connection, Expects};
 use super::hello::ClientHello;
-use super::record::{self, ContentType};
+use super::record;
 use super::{client, server};
 use crate::codec::Reader;
 use crate::config::{Config, Packing, Versions};
 use crate::connection_id::ConnectionId;
+use crate::content_type::ContentType;
 use crate::credentials::{Credentials, Psk};
 use crate::crypto::RustCrypto;
 use crate::dtls12::client::Dtls12;

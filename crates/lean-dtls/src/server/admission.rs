@@ -8,11 +8,12 @@ use crate::codec::Reader;
 use crate::config::Admission;
 use crate::connection::Connection;
 use crate::connection_id::ConnectionId;
+use crate::content_type::ContentType;
 use crate::credentials::{Credentials, is_known};
 use crate::crypto::Crypto;
-use crate::dtls12::{self, COOKIE, ClientHello, ContentType, Offer, Resuming, find_session, record};
+use crate::dtls12::{self, COOKIE, ClientHello, Offer, Resuming, find_session, record};
 use crate::eviction::Age;
-use crate::features::{EVICTION, RESUMPTION, borrow, only};
+use crate::features::{EVICTION, Feature, RESUMPTION, Switch};
 use crate::handshake::{self, Arrived, Kind};
 use crate::reassembly::Reassembly;
 use crate::reply::Reply;
@@ -104,15 +105,15 @@ where
             abilities: self.config.abilities(),
             session: None,
         };
-        let tickets = borrow::<RESUMPTION, _>(&self.tickets);
+        let tickets = Feature::<RESUMPTION>::borrow(&self.tickets);
         let (lifetime_s, now) = (offer.options.sessions.lifetime_s(), self.now);
         let (credentials, sessions) = (&self.config.credentials, &self.sessions);
         let crypto = &mut self.crypto;
         let find = || find_session(crypto, &hello, credentials, tickets, sessions, (now, lifetime_s));
-        let session = only::<RESUMPTION, _>(find);
+        let session = Feature::<RESUMPTION>::only(find);
         let resuming = session.as_ref().and_then(|session| {
             let session = session.as_ref();
-            only::<RESUMPTION, _>(|| Resuming { tickets, session, gives_ids: sessions.keeps(), lifetime_s, now })
+            Feature::<RESUMPTION>::only(|| Resuming { tickets, session, gives_ids: sessions.keeps(), lifetime_s, now })
         });
         let connection = Connection::Dtls12(dtls12::Connection::new(&mut self.crypto, false, self.config.timeouts));
         let age = Age::new(self.count.next());

@@ -1,10 +1,9 @@
-//! Round trips from a flight to its answer, and the timeout that follows from them (RFC 6298). `no_round_trips` is here without the
-//! feature `round-trips`.
+//! Round trips from a flight to its answer, and the timeout that follows from them (RFC 6298).
 
 use super::instant::Instant;
 
 /// The measurements of round trips.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundTrips {
     /// When the flight was sent, if it was sent once: what is repeated gives no measurement (Karn's rule: nobody knows which of
     /// them was answered).
@@ -16,8 +15,6 @@ pub(super) struct RoundTrips {
 }
 
 impl RoundTrips {
-    pub(super) const NONE: Self = Self { sent: None, is_repeated: false, is_answered: false, estimate: None };
-
     /// A new flight will be sent.
     pub(super) const fn start(&mut self) {
         self.is_repeated = false;
@@ -61,11 +58,8 @@ impl RoundTrips {
     }
 
     /// The last measurement, in milliseconds.
-    pub(super) const fn last(&self) -> Option<u32> {
-        match self.estimate {
-            Some(estimate) => Some(estimate.last),
-            None => None,
-        }
+    pub(super) fn last(&self) -> Option<u32> {
+        self.estimate.map(|estimate| estimate.last)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Clients that are programs, or behind an interface: how they come in, and which conversation they get.
 
-use super::{AT_ONCE, Driver, NO_PLACE, Opened};
+use super::{Driver, NO_PLACE, Opened};
 use crate::admission::{self, Refusal};
 use crate::programs::{Conversation, Socket, Stream};
 use crate::recording::{EndKind, Opening};
@@ -13,32 +13,18 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 
 impl Driver<'_> {
-    /// A listener has datagrams, or connections.
-    pub(super) fn read_listener(&mut self, listener: usize) {
-        match self.opened.udp(listener).is_some() {
-            true => self.read_clients(listener),
-            false => self.accept(listener),
-        }
-    }
-
-    fn read_clients(&mut self, listener: usize) {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        for turn in 0.. {
-            if turn == AT_ONCE {
-                self.opened.poll_again(listener);
-                break;
+    /// Reads a datagram of a client, or accepts its connection. True if there may be more.
+    pub(super) fn read_listener(&mut self, listener: usize, buffer: &mut [u8]) -> bool {
+        let Some(socket) = self.opened.udp(listener) else { return self.accept(listener) };
+        match socket.recv_from(buffer) {
+            Ok((length, address)) => {
+                self.advance();
+                self.take_datagram(listener, address, &buffer[..length]);
+                true
             }
-            let Some(socket) = self.opened.udp(listener) else { break };
-            match socket.recv_from(&mut buffer) {
-                Ok((length, address)) => {
-                    self.advance();
-                    self.take_datagram(listener, address, &buffer[..length]);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
-                Err(_) => {} // an error of an earlier datagram, such as one to a client that has gone
-            }
+            // Any other error is one of an earlier datagram, such as one to a client that has gone.
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
-        self.buffer = buffer;
     }
 
     /// A client has sent a datagram.
@@ -131,65 +117,52 @@ impl Driver<'_> {
         self.scenario.session.server_port().wrapping_add(listener as u16).max(1)
     }
 
-    /// Takes new connections. One for which there is no room waits in the system's queue.
-    fn accept(&mut self, listener: usize) {
+    /// Takes a new connection. One for which there is no room waits in the system's queue. True if there may be more.
+    fn accept(&mut self, listener: usize) -> bool {
         self.advance();
-        for _ in 0..AT_ONCE {
-            let most = admission::most_of_node(self.scenario.client.joining);
-            if admission::place(&self.clients, &self.conversations, &self.world, most, &self.had).is_err() {
-                return self.opened.wait_for_place(listener);
-            }
-            let Some((stream, address)) = self.opened.accept(listener) else { return };
-            let Ok(session) = self.admit(listener, address) else { return };
-            let token = Conversation::token(session, Role::Client, Opened::FIRST_CONVERSATION);
-            let Some(conversation) = self.conversations.get_mut(&session) else { return };
-            let Some(plug) = conversation.plug(Role::Client) else { return };
-            match self.opened.register(stream, token) {
-                Ok(stream) => plug.socket = Socket::Stream(Stream::new(stream, address)),
-                Err(error) => {
-                    plug.socket = Socket::Gone;
-                    self.world.abort_stream(session, Role::Client);
-                    self.warn(format!("a connection from {address} is lost: {error}"));
-                }
-            }
-            self.pump(session);
+        let most = admission::most_of_node(self.scenario.client.joining);
+        if admission::place(&self.clients, &self.conversations, &self.world, most, &self.had).is_err() {
+            self.opened.wait_for_place(listener);
+            return false;
         }
-        self.opened.poll_again(listener);
+        let Some((stream, address)) = self.opened.accept(listener) else { return false };
+        let Ok(session) = self.admit(listener, address) else { return false };
+        let token = Conversation::token(session, Role::Client, Opened::FIRST_CONVERSATION);
+        let Some(conversation) = self.conversations.get_mut(&session) else { return false };
+        let Some(plug) = conversation.plug(Role::Client) else { return false };
+        match self.opened.register(stream, token) {
+            Ok(stream) => plug.socket = Socket::Stream(Stream::new(stream, address)),
+            Err(error) => {
+                plug.socket = Socket::Gone;
+                self.world.abort_stream(session, Role::Client);
+                self.warn(format!("a connection from {address} is lost: {error}"));
+            }
+        }
+        self.pump(session);
+        true
     }
 
-    /// A server has sent datagrams.
-    pub(super) fn read_server(&mut self, session: u64) {
-        let mut buffer = std::mem::take(&mut self.buffer);
-        for turn in 0.. {
-            if turn == AT_ONCE {
-                self.opened.poll_server_again(session);
-                break;
-            }
-            let Some(received) = self.receive(session, &mut buffer) else { break };
-            let Some(length) = received else { continue };
-            self.advance();
-            let now = self.world.now();
-            let Some(conversation) = self.conversations.get_mut(&session) else { break };
-            (conversation.is_answered, conversation.active) = (true, now);
-            let (listener, is_secure) = (conversation.listener, conversation.is_secure());
-            self.opened.speech(listener).note_answer(is_secure);
-            self.world.put(session, Role::Server, buffer[..length].to_vec());
-            self.world.wake(session, Role::Server, &mut self.watch);
-            self.hand_over();
-        }
-        self.buffer = buffer;
-    }
-
-    /// The next datagram of a server: its length, or nothing after an error.
-    fn receive(&mut self, session: u64, buffer: &mut [u8]) -> Option<Option<usize>> {
-        let plug = self.conversations.get_mut(&session)?.plug(Role::Server)?;
-        match plug.receive_datagram(buffer)? {
-            Ok(length) => Some(Some(length)),
-            Err(message) => {
+    /// Reads a datagram of a server. True if there may be more.
+    pub(super) fn read_server(&mut self, session: u64, buffer: &mut [u8]) -> bool {
+        let Some(conversation) = self.conversations.get_mut(&session) else { return false };
+        let length = match conversation.plug(Role::Server).and_then(|plug| plug.receive_datagram(buffer)) {
+            Some(Ok(length)) => length,
+            Some(Err(message)) => {
                 self.fail(session, Role::Server, message);
-                Some(None)
+                return true;
             }
-        }
+            None => return false,
+        };
+        self.advance();
+        let now = self.world.now();
+        let Some(conversation) = self.conversations.get_mut(&session) else { return false };
+        (conversation.is_answered, conversation.active) = (true, now);
+        let (listener, is_secure) = (conversation.listener, conversation.is_secure());
+        self.opened.speech(listener).note_answer(is_secure);
+        self.world.put(session, Role::Server, buffer[..length].to_vec());
+        self.world.wake(session, Role::Server, &mut self.watch);
+        self.hand_over();
+        true
     }
 
     /// The first packet of a kernel's client to the emulated server opens a conversation.

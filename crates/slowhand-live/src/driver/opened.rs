@@ -30,13 +30,18 @@ pub(crate) struct Opened {
     addresses: Vec<Address>,
     /// The listeners whose clients wait for a place.
     full: Vec<usize>,
-    /// The listeners and interfaces that may have more: they are read again without a new sign of the system.
-    again: Vec<usize>,
-    tuns_again: Vec<Side>,
-    /// The conversations whose servers may have more.
-    servers_again: Vec<u64>,
+    /// The sources that may have more: they are read again without a new sign of the system.
+    again: Vec<Source>,
     /// That of emulated clients, which have no listener.
     no_speech: Speech,
+}
+
+/// Something that is read: a listener, the interface of a side, or the server of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Listener(usize),
+    Interface(Side),
+    Server(u64),
 }
 
 struct Listener {
@@ -77,8 +82,6 @@ impl Opened {
             addresses: Vec::new(),
             full: Vec::new(),
             again: Vec::new(),
-            tuns_again: Vec::new(),
-            servers_again: Vec::new(),
             no_speech: Speech::default(),
         };
         let of_scenario = if scenario.session.protocol.is_stream() { Transport::Tcp } else { Transport::Udp };
@@ -248,37 +251,19 @@ impl Opened {
         }
     }
 
-    /// A listener may have more.
-    pub(super) fn poll_again(&mut self, listener: usize) {
-        if !self.again.contains(&listener) {
-            self.again.push(listener);
+    /// A source may have more.
+    pub(super) fn read_again(&mut self, source: Source) {
+        if !self.again.contains(&source) {
+            self.again.push(source);
         }
     }
 
-    pub(super) fn poll_tun_again(&mut self, side: Side) {
-        if !self.tuns_again.contains(&side) {
-            self.tuns_again.push(side);
-        }
-    }
-
-    pub(super) fn poll_server_again(&mut self, session: u64) {
-        self.servers_again.push(session);
-    }
-
-    pub(super) fn take_servers_again(&mut self) -> Vec<u64> {
-        std::mem::take(&mut self.servers_again)
-    }
-
-    pub(super) fn take_again(&mut self) -> Vec<usize> {
+    pub(super) fn take_again(&mut self) -> Vec<Source> {
         std::mem::take(&mut self.again)
-    }
-
-    pub(super) fn take_tuns_again(&mut self) -> Vec<Side> {
-        std::mem::take(&mut self.tuns_again)
     }
 
     /// True if something may be left to read.
     pub(super) fn has_more(&self) -> bool {
-        !self.again.is_empty() || !self.tuns_again.is_empty() || !self.servers_again.is_empty()
+        !self.again.is_empty()
     }
 }

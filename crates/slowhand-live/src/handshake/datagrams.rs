@@ -4,13 +4,12 @@ use slowhand_sessions::Role;
 use slowhand_wire::dtls13::{self, APPLICATION_EPOCH, HANDSHAKE_EPOCH};
 use slowhand_wire::{ContentType, MessageType, WireError, dtls};
 
-use super::{Seen, Way};
+use super::{Both, Seen, Way};
 
 #[derive(Debug)]
 pub(super) struct Datagrams {
     role: Role,
-    sent: Direction,
-    received: Direction,
+    gone: Both<Direction>,
 }
 
 /// The messages that have gone in one direction.
@@ -27,13 +26,13 @@ struct Direction {
 
 impl Datagrams {
     pub(super) fn new(role: Role) -> Self {
-        Self { role, sent: Direction::default(), received: Direction::default() }
+        Self { role, gone: Both::default() }
     }
 
     pub(super) fn observe(&mut self, way: Way, datagram: &[u8], seen: &mut Seen) {
         let mut records = dtls13::records(datagram, None);
         while let Some(record) = records.next() {
-            self.direction(way).records += 1;
+            self.gone.of(way).records += 1;
             match record {
                 Ok(dtls13::Record::Long(record)) => self.long(way, &record, seen),
                 Ok(dtls13::Record::Unified(record)) => {
@@ -62,10 +61,12 @@ impl Datagrams {
             _ if !seen.is_secure => {}
             (ContentType::Handshake, true) => self.finished(way, seen),
             (ContentType::ChangeCipherSpec, _) => {
-                self.direction(way).change_cipher_spec = true;
+                self.gone.of(way).change_cipher_spec = true;
                 self.conclude(seen);
             }
-            (ContentType::ApplicationData, true) => seen.is_established |= way == Way::Sent && self.received.finished,
+            (ContentType::ApplicationData, true) => {
+                seen.is_established |= way == Way::Sent && self.gone.received.finished
+            }
             (ContentType::Alert, false) => {
                 if let Ok(content) = record.fragment.try_into() {
                     seen.alert(way, content);
@@ -78,16 +79,16 @@ impl Datagrams {
 
     /// The end that sends the second Finished has verified the first one.
     fn finished(&mut self, way: Way, seen: &mut Seen) {
-        let is_second = way == Way::Sent && self.received.finished && !self.sent.finished;
-        self.direction(way).finished = true;
+        let is_second = way == Way::Sent && self.gone.received.finished && !self.gone.sent.finished;
+        self.gone.of(way).finished = true;
         seen.is_established |= seen.is_secure && is_second;
         self.conclude(seen);
     }
 
     /// The end that gets the second one needs the ChangeCipherSpec too. Both may come in any order.
     fn conclude(&self, seen: &mut Seen) {
-        let is_complete = self.received.change_cipher_spec || !self.sent.change_cipher_spec;
-        seen.is_established |= seen.is_secure && self.sent.finished && self.received.finished && is_complete;
+        let is_complete = self.gone.received.change_cipher_spec || !self.gone.sent.change_cipher_spec;
+        seen.is_established |= seen.is_secure && self.gone.sent.finished && self.gone.received.finished && is_complete;
     }
 
     /// A protected record of DTLS 1.3, and octets of its content if they are known.
@@ -95,23 +96,16 @@ impl Datagrams {
         if !seen.is_secure {
             return;
         }
-        let acknowledged = if way == Way::Sent { &self.received } else { &self.sent }.records;
+        let acknowledged = if way == Way::Sent { &self.gone.received } else { &self.gone.sent }.records;
         let may_acknowledge = length.is_some_and(|length| may_acknowledge(length, acknowledged));
-        self.direction(way).flight |= epoch_bits == HANDSHAKE_EPOCH && !may_acknowledge;
+        self.gone.of(way).flight |= epoch_bits == HANDSHAKE_EPOCH && !may_acknowledge;
         seen.is_established |= match (self.role, way, epoch_bits) {
-            (Role::Client, Way::Sent, HANDSHAKE_EPOCH) => self.sent.flight,
+            (Role::Client, Way::Sent, HANDSHAKE_EPOCH) => self.gone.sent.flight,
             (Role::Client, Way::Sent, APPLICATION_EPOCH) => true,
-            (Role::Server, Way::Sent, APPLICATION_EPOCH) => self.received.flight && !length.is_some_and(may_alert),
-            (Role::Server, Way::Received, APPLICATION_EPOCH) => self.received.flight,
+            (Role::Server, Way::Sent, APPLICATION_EPOCH) => self.gone.received.flight && !length.is_some_and(may_alert),
+            (Role::Server, Way::Received, APPLICATION_EPOCH) => self.gone.received.flight,
             _ => false,
         };
-    }
-
-    fn direction(&mut self, way: Way) -> &mut Direction {
-        match way {
-            Way::Sent => &mut self.sent,
-            Way::Received => &mut self.received,
-        }
     }
 }
 

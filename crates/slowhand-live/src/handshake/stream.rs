@@ -4,7 +4,7 @@ use slowhand_sessions::Role;
 use slowhand_wire::tls::{self, Header};
 use slowhand_wire::{ContentType, MessageType, WireError};
 
-use super::{Seen, Way};
+use super::{Both, Seen, Way};
 
 /// The most octets of a ServerHello: those of one record (RFC 8446 section 5.1).
 const LONGEST_SERVER_HELLO: usize = 1 << 14;
@@ -25,8 +25,7 @@ const TLS13: [u8; 2] = [3, 4];
 #[derive(Debug)]
 pub(super) struct Stream {
     role: Role,
-    sent: Direction,
-    received: Direction,
+    gone: Both<Direction>,
     /// The octets of the ServerHello that have come, until its version is known.
     server_hello: Vec<u8>,
     version: Option<[u8; 2]>,
@@ -49,8 +48,8 @@ struct Direction {
 
 impl Stream {
     pub(super) fn new(role: Role) -> Self {
-        let (sent, received) = Default::default();
-        Self { role, sent, received, server_hello: Vec::new(), version: None, may_have_refused: false, is_other: false }
+        let gone = Both::default();
+        Self { role, gone, server_hello: Vec::new(), version: None, may_have_refused: false, is_other: false }
     }
 
     pub(super) fn observe(&mut self, way: Way, mut octets: &[u8], seen: &mut Seen) {
@@ -64,7 +63,7 @@ impl Stream {
 
     /// Reads one piece of a record.
     fn step(&mut self, way: Way, octets: &mut &[u8], seen: &mut Seen) -> Result<(), Other> {
-        let Some(piece) = self.direction(way).reader.next(octets)? else { return Ok(()) };
+        let Some(piece) = self.gone.of(way).reader.next(octets)? else { return Ok(()) };
         let is_of_client = way.is_of_client(self.role);
         if !seen.is_secure {
             let is_hello = piece.header.content_type == ContentType::Handshake
@@ -101,18 +100,18 @@ impl Stream {
     /// A whole record has gone; `begin` is the begin of its content.
     fn record(&mut self, way: Way, header: Header, begin: [u8; 2], seen: &mut Seen) {
         let is_tls13 = self.version == Some(TLS13);
-        let direction = self.direction(way);
+        let direction = self.gone.of(way);
         match header.content_type {
             ContentType::ChangeCipherSpec => direction.change_cipher_spec = true,
             ContentType::Handshake if direction.change_cipher_spec && !is_tls13 => {
                 direction.finished = true;
-                seen.is_established |= self.sent.finished && self.received.finished;
+                seen.is_established |= self.gone.sent.finished && self.gone.received.finished;
             }
             ContentType::Alert if direction.finished => seen.protected_alert(),
             ContentType::Alert if header.length == 2 => seen.alert(way, begin),
             ContentType::ApplicationData if is_tls13 => {
                 direction.flight = true;
-                if self.sent.flight && self.received.flight {
+                if self.gone.sent.flight && self.gone.received.flight {
                     seen.is_established |= self.completes(way, header.length);
                 }
             }
@@ -129,13 +128,6 @@ impl Stream {
                 let is_first = !std::mem::replace(&mut self.may_have_refused, true);
                 !(is_first && ALERT.contains(&length))
             }
-        }
-    }
-
-    fn direction(&mut self, way: Way) -> &mut Direction {
-        match way {
-            Way::Sent => &mut self.sent,
-            Way::Received => &mut self.received,
         }
     }
 }

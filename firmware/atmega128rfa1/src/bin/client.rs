@@ -3,9 +3,4 @@
 #![no_std]
 #![no_main]
 
-use firmware_atmega128rfa1::Atmega128Rfa1;
-
-#[unsafe(no_mangle)]
-extern "C" fn main() {
-    firmware_session::client::<Atmega128Rfa1>();
-}
+firmware_session::image!(client, firmware_atmega128rfa1::Atmega128Rfa1);

@@ -3,9 +3,4 @@
 #![no_std]
 #![no_main]
 
-use firmware_cortex_m3::Mps2;
-
-#[unsafe(no_mangle)]
-extern "C" fn main() {
-    firmware_session::both::<Mps2>();
-}
+firmware_session::image!(both, firmware_cortex_m3::Mps2);

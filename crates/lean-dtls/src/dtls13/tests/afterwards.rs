@@ -149,8 +149,11 @@ fn epochs_do_not_begin_again() {
             for datagram in client.transmit(MTU) {
                 assert_eq!(datagram[0] & 0xe0, 0x20, "encrypted");
             }
-            let acknowledgement =
-                server.record(last, ContentType::Ack, &[&[0, 16, 0, 0, 0, 0, 0, 0][..], &[0xff; 2], &[0; 8]].concat());
+            let acknowledgement = server.record(
+                last,
+                ContentType::Acknowledgement,
+                &[&[0, 16, 0, 0, 0, 0, 0, 0][..], &[0xff; 2], &[0; 8]].concat(),
+            );
             client.receive(&acknowledgement);
             assert_eq!(client.refused(), Some(10));
         } else {

@@ -106,7 +106,7 @@ fn an_acknowledgement_of_a_later_epoch_is_illegal() {
     let number = |epoch: u8| [0, 16, 0, 0, 0, 0, 0, 0, 0, epoch, 0, 0, 0, 0, 0, 0, 0, 0];
     for (epoch, named, expected) in [(2, 3, Some(47)), (2, 2, None), (0, 2, None)] {
         let (mut client, mut server) = after_server_hello(config(KEYS), config(KEYS));
-        let datagram = server.record(epoch, ContentType::Ack, &number(named));
+        let datagram = server.record(epoch, ContentType::Acknowledgement, &number(named));
         client.receive(&datagram);
         assert_eq!(client.refused(), expected, "{epoch} {named}");
     }
