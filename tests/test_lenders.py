@@ -153,8 +153,7 @@ def test_the_artifacts_give_what_is_recorded() -> None:
 
 
 def test_a_world_is_heard_in_its_order() -> None:
-    laboratory = Laboratory(FOLDER, count=1, update=lambda done: None)
-    heard = boards.heard(boards.scenario(laboratory, boards.TWO_HOPS), FIRST_SEED)
+    heard = boards.heard(boards.point(boards.TWO_HOPS).made(FOLDER), FIRST_SEED)
     assert [each.begin_s for each in heard] == sorted(each.begin_s for each in heard)
     asked = [each for each in heard if each.octets[0] & 0x20]
     answered = [each for each in heard if each.is_acknowledgement]

@@ -336,7 +336,7 @@ def test_the_ratio_by_delivery_is_judged_where_the_timer_is_the_papers() -> None
         samples = {column: [value, value] for column in COLUMNS}
         laboratory.measured[at] = Measured(Counter(completed=2), samples, [1, 2])
 
-    for at in xmac.points():
+    for at in xmac.POINTS:
         is_measured(at, 1.0)
     for check_ms, hops, pdr in xmac.FIGURE:
         is_measured(xmac.point(check_ms, hops, pdr), float(check_ms * hops))
@@ -445,7 +445,7 @@ def test_the_energy_of_operations_has_no_idle_listening() -> None:
     samples = {column: [energies.get(column, 0.0)] * 2 for column in COLUMNS}
     samples["duration_s"] = [1.0, 3.0]
     samples["datagrams_lost"] = [0.0, 1.0]
-    for at in keys.points():
+    for at in keys.POINTS:
         laboratory.measured[at] = Measured(Counter(completed=2), samples, [1, 2])
     found = keys.measure(laboratory)
     assert found["energy.rsa"] == Estimate(74.0)

@@ -109,7 +109,7 @@ class Plan:
     def worlds(self) -> int:
         """The number of worlds to run."""
         parts = _parts(self.paper.id)
-        points = {point for part in self.parts for point in parts[part].points()}
+        points = {point for part in self.parts for point in parts[part].points}
         return sum(point.worlds(self.count) for point in points)
 
     def run(self, update: Callable[[int], None] = lambda done: None) -> Reproduction:
@@ -145,9 +145,9 @@ class Plan:
     ) -> tuple[Mapping[str, Estimate | None], str]:
         """Our values for the rows of a part, or no values and the reason."""
         wanted = [row.id for row in self.paper.rows if row.part == part]
-        module = _parts(self.paper.id)[part]
+        found = _parts(self.paper.id)[part]
         try:
-            values = {f"{part}.{id}": value for id, value in module.measure(laboratory).items()}
+            values = {f"{part}.{id}": value for id, value in found.measure(laboratory).items()}
         except (NoMeasurement, WorldError) as error:
             return dict.fromkeys(wanted), str(error)
         assert set(wanted) == set(values), "reported.toml differs from the module"

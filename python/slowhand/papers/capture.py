@@ -36,7 +36,7 @@ def finished_octets(folder: Path, point: Point) -> int:
     """
     found = {
         HEADER + int.from_bytes(length, "big")
-        for _, frame in frames(Scenario(folder / point.scenario, list(point.variants[0])))
+        for _, frame in frames(point.made(folder))
         for length in _FIRST_OF_EPOCH_1.findall(frame)
     }
     if len(found) != 1:

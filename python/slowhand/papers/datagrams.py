@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 OCTET_S = 32e-6
 """An octet at 250 kbit/s (IEEE 802.15.4-2006 section 6.5)."""
@@ -96,6 +97,17 @@ class Datagram:
     payload: bytes
     """The octets behind the headers."""
     is_complete: bool
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Its octets: of each frame, of the headers, of the payload."""
+        return {
+            "frames": self.frames,
+            "link": self.link_octets,
+            "ip": self.ip_octets,
+            "fragment": self.fragment_octets,
+            "payload": len(self.payload),
+        }
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from slowhand.estimate import Estimate
 from slowhand.papers.points import Laboratory, Point
@@ -13,22 +13,13 @@ Values = Mapping[str, Estimate | None]
 """Our value for each row, by its id without the part; none if no handshake completed."""
 
 
-class Part(Protocol):
+@dataclass(frozen=True)
+class Part:
     """A part of a paper."""
 
-    def points(self) -> list[Point]:
-        """The points to run."""
-        ...
-
-    def measure(self, laboratory: Laboratory) -> Values:
-        """Our values for its rows."""
-        ...
-
-    def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
-        """Draws its figures from the measured points. Returns the files."""
-        ...
-
-
-def no_figure(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """The `draw` of a part without figures."""
-    return []
+    measure: Callable[[Laboratory], Values]
+    """Our values for its rows."""
+    points: Sequence[Point] = ()
+    """The points to run; none if what it needs is in captures, in buffers, or in a formula."""
+    draw: Callable[[Laboratory, Path], list[Path]] = lambda laboratory, folder: []
+    """Draws its figures from the measured points. Returns the files."""

@@ -41,6 +41,10 @@ class Point:
         overrides = (tuple(f"{key}={toml(value)}" for key, value in m.items()) for m in merged)
         return cls(scenario, tuple(overrides), most)
 
+    def made(self, folder: Path, variant: int = 0) -> Scenario:
+        """The scenario of a variant, from a paper's folder."""
+        return Scenario(folder / self.scenario, list(self.variants[variant]))
+
     def each(self, count: int) -> int:
         """The worlds of each variant, if the point has `count` worlds."""
         count = count if self.most is None else min(count, self.most)
@@ -154,8 +158,8 @@ class Laboratory:
         clusters: list[int] = []
         each = point.each(self.count)
         for number, overrides in enumerate(point.variants):
-            scenario = Scenario(self.folder / point.scenario, list(overrides))
-            run = Run(scenario, count=each, seed=FIRST_SEED + number * each)
+            seed = FIRST_SEED + number * each
+            run = Run(point.made(self.folder, number), count=each, seed=seed)
             run.watch(lambda done: self._update(self._done + done))
             self._done += each
             if run.panicked:

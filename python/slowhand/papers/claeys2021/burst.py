@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import (
-    LARGE_MFL,
+    LARGE_DTLS,
     LARGE_MSS,
+    LARGE_TLS,
+    NAGLE,
     NOTHING_DROPPED,
-    SCENARIO,
     SMALL_MSS,
-    dtls_settings,
     dtls_timers,
+    handshake,
     tcp_timers,
     tls_settings,
 )
-from slowhand.papers.part import Values, no_figure
+from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point, Settings
 
 PATIENT: dict[str, Settings] = {
-    "dtls": {**dtls_settings(LARGE_MFL), **dtls_timers(120)},
-    "tls": {**tls_settings(LARGE_MSS, nagle=False), **NOTHING_DROPPED, **tcp_timers(10)},
+    "dtls": {**LARGE_DTLS, **dtls_timers(120)},
+    "tls": {**LARGE_TLS, **NOTHING_DROPPED, **tcp_timers(10)},
 }
 """Handshakes whose timers do not fire because the schedule is sparse."""
 
@@ -46,11 +47,10 @@ LARGE: Settings = {"session.certificate_length": 1500, "mac.queue": 100}
 
 def scheduled(protocol: str, scheduling: str, more: Settings | None = None) -> Point:
     """A handshake over several hops with OpenWSN's slotframe, whose cells are negotiated."""
-    return Point.of(
-        SCENARIO,
+    return handshake(
+        PATIENT[protocol],
+        more or {},
         {
-            **PATIENT[protocol],
-            **(more or {}),
             "network.topology": {"kind": "line", "hops": HOPS},
             "mac.slotframe": 101,
             "mac.cells": {"shared": 1},
@@ -64,25 +64,22 @@ def scheduled(protocol: str, scheduling: str, more: Settings | None = None) -> P
 def windowed(mss: int, window: int) -> Point:
     """Both ends begin with this window, in segments."""
     windows = {f"transport.{end}.initial_window": window for end in ("client", "server")}
-    return Point.of(SCENARIO, {**tls_settings(mss, nagle=False), **windows})
+    return handshake(tls_settings(mss, nagle=False), windows)
 
 
 def acknowledged(*, nagle: bool, delayed: bool) -> Point:
     """Acknowledgements are delayed as in Table 2, or sent at once."""
-    return Point.of(
-        SCENARIO, {**tls_settings(LARGE_MSS, nagle=nagle), **({} if delayed else AT_ONCE)}
-    )
+    return handshake(NAGLE if nagle else LARGE_TLS, {} if delayed else AT_ONCE)
 
 
 def congested(*, nagle: bool = False, threshold: float | None = None, long: bool = False) -> Point:
     """Three clients behind one router, whose queue is full before their flights are through."""
     routed = [{"from": 1, "to": client} for client in range(2, 2 + CLIENTS)]
     marking: Settings = {} if threshold is None else {"lowpan.ecn_threshold": threshold}
-    return Point.of(
-        SCENARIO,
+    return handshake(
+        tls_settings(SMALL_MSS, nagle=nagle),
+        NOTHING_DROPPED,
         {
-            **tls_settings(SMALL_MSS, nagle=nagle),
-            **NOTHING_DROPPED,
             "network.topology": {"kind": "explicit", "links": [{"from": 0, "to": 1}, *routed]},
             "mac.slotframe": 41,
             "lowpan.reassembly_buffers": 8,
@@ -90,25 +87,24 @@ def congested(*, nagle: bool = False, threshold: float | None = None, long: bool
             "transport.client.initial_rto_s": 3,
             "transport.server.initial_rto_s": 3,
             "session.give_up_s": 900,
-            **(LONG if long else {}),
-            **marking,
         },
+        LONG if long else {},
+        marking,
     )
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    both = (False, True)
-    return [
-        *(scheduled(protocol, function) for protocol in PATIENT for function in SCHEDULING),
-        *(scheduled("dtls", function, LARGE) for function in ("msf", "pid")),
-        *(windowed(mss, window) for mss in (LARGE_MSS, SMALL_MSS) for window in WINDOWS),
-        *(acknowledged(nagle=nagle, delayed=delayed) for nagle in both for delayed in both),
-        *(congested(nagle=nagle) for nagle in both),
-        congested(threshold=ECN_THRESHOLD),
-        congested(long=True),
-        congested(long=True, threshold=0.25),
-    ]
+BOTH = (False, True)
+
+POINTS = [
+    *(scheduled(protocol, function) for protocol in PATIENT for function in SCHEDULING),
+    *(scheduled("dtls", function, LARGE) for function in ("msf", "pid")),
+    *(windowed(mss, window) for mss in (LARGE_MSS, SMALL_MSS) for window in WINDOWS),
+    *(acknowledged(nagle=nagle, delayed=delayed) for nagle in BOTH for delayed in BOTH),
+    *(congested(nagle=nagle) for nagle in BOTH),
+    congested(threshold=ECN_THRESHOLD),
+    congested(long=True),
+    congested(long=True, threshold=0.25),
+]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -153,6 +149,3 @@ def measure(laboratory: Laboratory) -> Values:
             "duration_s",
         ),
     }
-
-
-draw = no_figure

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from slowhand.api import Scenario
 from slowhand.papers.points import Laboratory, Point
 
 
@@ -20,8 +19,7 @@ class Level(NamedTuple):
 
 def levels(laboratory: Laboratory, point: Point, *, node: int, seed: int) -> list[Level]:
     """The content of a node's buffers in one handshake."""
-    scenario = Scenario(laboratory.folder / point.scenario, list(point.variants[0]))
-    rows = scenario.inspect(seed=seed).buffers.iter_rows(named=True)
+    rows = point.made(laboratory.folder).inspect(seed=seed).buffers.iter_rows(named=True)
     return [
         Level(row["from_s"], row["reassembly_fragments"], row["queued_frames"])
         for row in rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from slowhand.estimate import Estimate
 from slowhand.keys import Setting
 from slowhand.papers.kothmayr2013 import opal
-from slowhand.papers.part import Values, no_figure
+from slowhand.papers.part import Values
 from slowhand.papers.points import Laboratory, Point
 
 LAST_FLIGHT = {"rsa": (36, 37), "psk": (10,), "tinydtls": (10, 11)}
@@ -18,11 +18,6 @@ SESSIONS: dict[str, dict[str, Setting]] = {
 }
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    return [whole("rsa"), *(without_last_flight(handshake) for handshake in LAST_FLIGHT)]
-
-
 def whole(handshake: str) -> Point:
     """A handshake that loses nothing."""
     return opal.point(**SESSIONS[handshake])
@@ -31,6 +26,9 @@ def whole(handshake: str) -> Point:
 def without_last_flight(handshake: str) -> Point:
     """A handshake in which the server's last flight is lost once."""
     return opal.dropping(LAST_FLIGHT[handshake], **SESSIONS[handshake])
+
+
+POINTS = [whole("rsa"), *(without_last_flight(handshake) for handshake in LAST_FLIGHT)]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -48,6 +46,3 @@ def measure(laboratory: Laboratory) -> Values:
         "dtls12.longer": duration(without_last_flight("rsa")) - duration(whole("rsa")),
         "dtls10.psk": completed("tinydtls"),
     }
-
-
-draw = no_figure

@@ -3,10 +3,10 @@
 from slowhand.papers.lenders2023 import gaps, handshake, octets, query
 from slowhand.papers.part import Part
 
-PARTS: dict[str, Part] = {
-    "octets": octets,
-    "gaps": gaps,
-    "handshake": handshake,
-    "query": query,
+PARTS = {
+    "octets": Part(octets.measure),
+    "gaps": Part(gaps.measure),
+    "handshake": Part(handshake.measure, handshake.POINTS, handshake.draw),
+    "query": Part(query.measure),
 }
 """The parts, by their names in `reported.toml`."""
