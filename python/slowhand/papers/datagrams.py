@@ -110,14 +110,6 @@ class Datagram:
         }
 
 
-@dataclass(frozen=True)
-class _Headers:
-    octets: int
-    protocol: int
-    hop_limit: int
-    ports: tuple[int, int] | None
-
-
 def read(frames: Iterable[Frame]) -> list[Datagram]:
     """The unicast datagrams of these frames, which are in the order of their times."""
     found: list[Datagram] = []
@@ -153,6 +145,7 @@ def read(frames: Iterable[Frame]) -> list[Datagram]:
         headers = _headers(rest)
         if headers is None:
             continue
+        ip_octets, protocol, hop_limit, ports = headers
         datagram = Datagram(
             source=source,
             target=target,
@@ -162,12 +155,12 @@ def read(frames: Iterable[Frame]) -> list[Datagram]:
             repeated=0,
             gaps_s=[],
             link_octets=len(frame.octets) - len(body),
-            ip_octets=headers.octets,
+            ip_octets=ip_octets,
             fragment_octets=[header] if header else [],
-            protocol=headers.protocol,
-            hop_limit=headers.hop_limit,
-            ports=headers.ports,
-            payload=rest[headers.octets :],
+            protocol=protocol,
+            hop_limit=hop_limit,
+            ports=ports,
+            payload=rest[ip_octets:],
             is_complete=not size,
         )
         open_[source, target] = (datagram, tag, size)
@@ -195,8 +188,11 @@ def _fragmentation(body: bytes) -> tuple[int, int, int, int]:
     return (size, tag, 0, 4) if kind == 0x18 else (size, tag, 8 * body[4], 5)
 
 
-def _headers(octets: bytes) -> _Headers | None:
-    """The headers of IPv6 and UDP, compressed by RFC 6282; none if they are not compressed."""
+def _headers(octets: bytes) -> tuple[int, int, int, tuple[int, int] | None] | None:
+    """Octets, protocol, hop limit and ports of the headers of IPv6 and UDP, compressed by RFC 6282.
+
+    None if they are not compressed.
+    """
     if len(octets) < 2 or octets[0] >> 5 != 3:
         return None
     first, second = octets[0], octets[1]
@@ -218,7 +214,7 @@ def _headers(octets: bytes) -> _Headers | None:
         protocol, code = UDP, octets[at]
         ports, length = _ports(code & 3, octets[at + 1 :])
         at += 1 + length + (0 if code & 4 else 2)
-    return _Headers(at, protocol, hop_limit, ports)
+    return at, protocol, hop_limit, ports
 
 
 def _ports(code: int, octets: bytes) -> tuple[tuple[int, int], int]:

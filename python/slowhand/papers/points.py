@@ -1,4 +1,4 @@
-"""The points of a figure: scenarios with some keys replaced. Each point is measured once."""
+"""Parts of papers, and their points: scenarios with some keys replaced, each measured once."""
 
 from __future__ import annotations
 
@@ -176,6 +176,22 @@ class Laboratory:
             several = len(point.variants) > 1
             clusters += [number if several else columns["seed"][i] for i in completed]
         return Measured(outcomes, samples, clusters)
+
+
+Values = Mapping[str, Estimate | None]
+"""Our value for each row, by its id without the part; none if no handshake completed."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a paper: a table, a figure or a section."""
+
+    measure: Callable[[Laboratory], Values]
+    """Our values for its rows."""
+    points: Sequence[Point] = ()
+    """The points to run; none if what it needs is in captures, in buffers, or in a formula."""
+    draw: Callable[[Laboratory, Path], list[Path]] = lambda laboratory, folder: []
+    """Draws its figures from the measured points. Returns the files."""
 
 
 def _words(overrides: Sequence[str]) -> str:

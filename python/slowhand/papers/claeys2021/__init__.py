@@ -6,13 +6,12 @@ from slowhand.papers.claeys2021 import (
     burst,
     computing,
     duty,
-    fragments,
     loss,
     resumption,
     tables,
     tls13,
 )
-from slowhand.papers.part import Part
+from slowhand.papers.points import Part
 
 PARTS = {
     "table2": tables.table("table2"),
@@ -24,9 +23,8 @@ PARTS = {
     "sack": Part(acknowledgments.measure, acknowledgments.POINTS),
     "fig8": Part(computing.measure, computing.POINTS, computing.draw),
     "fig10": Part(buffers.measure, draw=buffers.draw),
-    "fragments": Part(fragments.measure),
+    "fragments": Part(buffers.fragments),
     "burst": Part(burst.measure, burst.POINTS),
     "tls13": Part(tls13.measure, tls13.POINTS),
     "resumption": Part(resumption.measure, resumption.POINTS),
 }
-"""The parts of the paper, by their names in `reported.toml`."""

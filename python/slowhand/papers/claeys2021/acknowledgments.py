@@ -12,8 +12,7 @@ from slowhand.papers.claeys2021.handshake import (
     handshake,
     tls_settings,
 )
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, NoneCompleted, Point, Settings
+from slowhand.papers.points import Laboratory, NoneCompleted, Point, Settings, Values
 
 WITHOUT: Settings = {"transport.client.sack": False, "transport.server.sack": False}
 NO_PROBES: Settings = {"transport.server.tail_loss_probe": False}

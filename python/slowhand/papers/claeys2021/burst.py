@@ -15,8 +15,7 @@ from slowhand.papers.claeys2021.handshake import (
     tcp_timers,
     tls_settings,
 )
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 PATIENT: dict[str, Settings] = {
     "dtls": {**LARGE_DTLS, **dtls_timers(120)},

@@ -18,8 +18,7 @@ from slowhand.papers.claeys2021.handshake import (
     handshake,
     tcp_timers,
 )
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 FACTORS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 """The computing time of the client, as a multiple of that in Table 2."""
@@ -43,8 +42,7 @@ def point(protocol: str, timer_s: float, factor: float) -> Point:
 def fitted_factor() -> float:
     """The factor of the computing time in Table 2."""
     scenario = tomllib.loads((data.PAPERS / "claeys2021" / SCENARIO).read_text())
-    factor: float = scenario["client"]["compute_factor"]
-    return factor
+    return float(scenario["client"]["compute_factor"])
 
 
 POINTS = [point(*where) for where in itertools.product(PROTOCOLS, TIMERS_S, FACTORS)]

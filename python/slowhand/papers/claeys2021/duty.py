@@ -8,8 +8,7 @@ from pathlib import Path
 from slowhand import plot
 from slowhand.estimate import Estimate, least, most
 from slowhand.papers.claeys2021.handshake import LARGE_DTLS, NAGLE, dtls_timers, handshake
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 CELLS = 5
 """Cells of a node: one shared, one autonomous, three managed. The slotframe sets the duty cycle."""

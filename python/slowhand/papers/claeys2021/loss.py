@@ -9,10 +9,9 @@ from pathlib import Path
 
 from slowhand import plot
 from slowhand.estimate import Estimate, least, median, percentile
-from slowhand.papers.claeys2021 import fragments
+from slowhand.papers.claeys2021 import buffers
 from slowhand.papers.claeys2021.handshake import BY_MTU, LARGE_MSS, SMALL_MSS, handshake, label
-from slowhand.papers.part import Part, Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Part, Point, Settings, Values
 
 LOSS = 0.05
 
@@ -55,8 +54,8 @@ def fig6(laboratory: Laboratory) -> Values:
         **values,
         "exchanged.864": values["tls.864.nagle.bytes"],
         "exchanged.356": values["tls.356.nagle.bytes"],
-        "segment.864": fragments.frames(laboratory, LARGE_MSS),
-        "segment.356": fragments.frames(laboratory, SMALL_MSS),
+        "segment.864": buffers.frames(laboratory, LARGE_MSS),
+        "segment.356": buffers.frames(laboratory, SMALL_MSS),
     }
 
 
@@ -139,22 +138,15 @@ def draw(
     """Draws the boxes: bytes and duration with loss; a star for a handshake without loss."""
     title = f"5 % of fragments lost (Claeys et al. 2021, Fig. {name.removeprefix('fig')})"
     names = [label(row).replace(" Nagle", "\nNagle") for row in configurations]
-    places = range(1, len(names) + 1)
     with plot.sheet(2, title=title) as sheet:
         for axes, column in zip(sheet.axes, QUANTITIES.values(), strict=True):
             lossy = [laboratory.measure(point(each, LOSS)) for each in configurations.values()]
             values = [measured.samples[column] for measured in lossy]
-            drawn = axes.boxplot(
-                values, widths=0.5, whis=(5, 95), showfliers=False, patch_artist=True
-            )
-            for box in drawn["boxes"]:
-                box.set(facecolor=plot.COLOURS[4], alpha=0.6)
-            for line in drawn["medians"]:
-                line.set(color="black", linewidth=2)
+            places = sheet.boxes(axes, values, width=0.5)
             for place, settings in zip(places, configurations.values(), strict=True):
                 if estimate := laboratory.measure(point(settings, 0.0)).estimate(column):
                     axes.plot(place, estimate.mean, "*", color="black", markersize=9)
-            axes.set_xticks(list(places), names)
+            axes.set_xticks(places, names)
             axes.set_xlabel("whiskers: 5 % and 95 %; star: no loss")
         octets, duration = sheet.axes
         octets.set(title="bytes", ylabel="PSDU octets on the air [B]", ylim=(0, None))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import LARGE_DTLS, LARGE_TLS, handshake
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 
 PROTOCOLS = {"dtls": LARGE_DTLS, "tls": LARGE_TLS}
 

@@ -17,8 +17,7 @@ from slowhand.papers.claeys2021.handshake import (
     handshake,
     label,
 )
-from slowhand.papers.part import Part, Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Part, Point, Settings, Values
 
 QUANTITIES = {"latency": "duration_s", "bytes": "bytes_phy"}
 

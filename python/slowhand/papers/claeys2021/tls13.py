@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import LARGE_TLS, NOTHING_DROPPED, handshake, tcp_timers
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 SUITES = {
     "tls1.2": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM",

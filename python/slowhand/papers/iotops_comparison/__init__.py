@@ -1,7 +1,7 @@
 """Preuß Mattsson, Palombini, Vučinić: draft-ietf-iotops-security-protocol-comparison-08."""
 
 from slowhand.papers.iotops_comparison import air, dtls13, edhoc, figures, records, tls13
-from slowhand.papers.part import Part
+from slowhand.papers.points import Part
 
 PARTS = {
     "dtls13": Part(dtls13.measure, draw=figures.handshakes),
@@ -10,4 +10,3 @@ PARTS = {
     "records": Part(records.measure),
     "air": Part(air.measure, air.POINTS, air.draw),
 }
-"""The parts, by their names in `reported.toml`."""

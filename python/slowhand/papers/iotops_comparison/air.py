@@ -8,8 +8,7 @@ from pathlib import Path
 from slowhand import plot
 from slowhand.estimate import Estimate
 from slowhand.papers.iotops_comparison.dtls13 import CREDENTIALS
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 HOPS = (1, 2, 3, 4)
 

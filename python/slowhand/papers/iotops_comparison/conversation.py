@@ -10,7 +10,6 @@ from pathlib import Path
 
 from slowhand.papers import datagrams
 from slowhand.papers.capture import Capture
-from slowhand.papers.datagrams import Frame
 from slowhand.papers.points import FIRST_SEED, Laboratory, Point, Settings
 
 SCENARIO = "link.toml"
@@ -51,8 +50,9 @@ def conversation(laboratory: Laboratory, settings: Settings) -> Conversation:
 @cache
 def _one(folder: Path, at: Point, seed: int) -> Conversation:
     capture = Capture.of(at.made(folder), seed)
-    found = datagrams.read(Frame(begin_s, octets) for begin_s, octets in capture.frames())
-    payloads = ((_is_client(each.source), _payload(each)) for each in found)
+    payloads = (
+        (_is_client(each.source), _payload(each)) for each in datagrams.read(capture.frames())
+    )
     return Conversation(tuple(p for p in payloads if p[1]), capture.secrets())
 
 

@@ -7,8 +7,7 @@ from slowhand.papers.iotops_comparison import fields
 from slowhand.papers.iotops_comparison.conversation import conversation, conversations
 from slowhand.papers.iotops_comparison.draft import CURVE, EDWARDS, KINDS
 from slowhand.papers.iotops_comparison.fields import PROTECTED, TAG, TYPE, Fields
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Settings
+from slowhand.papers.points import Laboratory, Settings, Values
 
 _PSK: Settings = {"session.auth": "psk", "session.credential": "psk"}
 

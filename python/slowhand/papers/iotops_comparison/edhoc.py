@@ -6,8 +6,7 @@ from slowhand.estimate import Estimate
 from slowhand.keys import Setting
 from slowhand.papers.iotops_comparison.coap import Message
 from slowhand.papers.iotops_comparison.conversation import conversation
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Settings
+from slowhand.papers.points import Laboratory, Settings, Values
 
 METHOD_4: Settings = {"session.protocol": "edhoc", "session.edhoc.message_4": True}
 

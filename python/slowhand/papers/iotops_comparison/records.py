@@ -10,8 +10,7 @@ from slowhand.estimate import Estimate
 from slowhand.papers.iotops_comparison import ghc
 from slowhand.papers.iotops_comparison.conversation import conversation
 from slowhand.papers.iotops_comparison.dtls13 import CCM_8, CREDENTIALS
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Settings
+from slowhand.papers.points import Laboratory, Settings, Values
 
 NUMBERS = {"05": 1, "1005": 2, "100005": 3}
 """The sequence numbers of the draft, and their octets."""

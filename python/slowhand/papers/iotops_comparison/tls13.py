@@ -13,8 +13,7 @@ from slowhand.papers.iotops_comparison.conversation import conversation, convers
 from slowhand.papers.iotops_comparison.draft import CURVE
 from slowhand.papers.iotops_comparison.dtls13 import CCM_8, with_x25519
 from slowhand.papers.iotops_comparison.fields import Fields
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Settings
+from slowhand.papers.points import Laboratory, Settings, Values
 
 _SESSION: Settings = {
     "session.protocol": "tls1.3",

@@ -1,7 +1,7 @@
 """Kothmayr et al., "DTLS based security and two-way authentication", Ad Hoc Networks 2013."""
 
 from slowhand.papers.kothmayr2013 import finished, fragments, keys, round_trip
-from slowhand.papers.part import Part
+from slowhand.papers.points import Part
 
 PARTS = {
     "rtt": Part(round_trip.measure, round_trip.POINTS),
@@ -9,4 +9,3 @@ PARTS = {
     "finished": Part(finished.measure, finished.POINTS),
     "fig7": Part(fragments.measure, fragments.POINTS, fragments.draw),
 }
-"""The parts of the paper, by their names in `reported.toml`."""

@@ -8,8 +8,7 @@ from pathlib import Path
 from slowhand import plot
 from slowhand.estimate import Estimate
 from slowhand.papers.kothmayr2013 import opal
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 
 MTUS = (192, 256, 384, 512, 768, 1024, 1232)
 """Octets of a datagram: from a whole ClientHello to the most in a packet of 1280 octets."""

@@ -18,24 +18,9 @@ def point(hops: int = 1, others: Settings | None = None, /, **session: Setting) 
     return Point.of(SCENARIO, {**settings, **(others or {}), **of_session})
 
 
-def faster(factor: float, /, **session: Setting) -> Point:
-    """A handshake over one hop with a client whose computations take `factor` of their time."""
-    return point(1, {"client.compute_factor": factor}, **session)
-
-
-def unhurried(hops: int, /, **session: Setting) -> Point:
-    """A handshake with a client that computes in no time."""
-    return point(hops, {"client.compute_factor": 0}, **session)
-
-
 def lossy(loss: float, spread: str, /, **session: Setting) -> Point:
     """A handshake over one hop on which fragments are lost.
 
     With `spread` of "flight" a loss takes the rest of the flight with it, the paper's model.
     """
     return point(1, {"lowpan.frame_loss": loss, "lowpan.loss_spread": spread}, **session)
-
-
-def dropping(frames: tuple[int, ...], /, **session: Setting) -> Point:
-    """A handshake over one hop without these frames, counted from 1 in both directions."""
-    return point(1, {"lowpan.dropped_frames": list(frames)}, **session)

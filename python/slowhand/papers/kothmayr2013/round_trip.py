@@ -16,8 +16,7 @@ from slowhand.estimate import Estimate
 from slowhand.papers.capture import FINISHED, HEADER, finished_octets
 from slowhand.papers.devices import constant
 from slowhand.papers.kothmayr2013 import finished, opal
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 
 FAR = 4
 """The most hops of the paper."""
@@ -72,8 +71,8 @@ class Record(NamedTuple):
 
 
 def point(hops: int, cookie: bool) -> Point:
-    """A handshake that begins with an exchange of ClientHello and cookie, or without."""
-    return opal.unhurried(hops, suite=opal.PSK, cookie=cookie)
+    """A handshake with an exchange of ClientHello and cookie, or without; nobody computes."""
+    return opal.point(hops, {"client.compute_factor": 0}, suite=opal.PSK, cookie=cookie)
 
 
 def certified(octets: int) -> Point:

@@ -1,7 +1,7 @@
 """Lenders et al., "Securing Name Resolution in the IoT: DNS over CoAP", CoNEXT 2023."""
 
 from slowhand.papers.lenders2023 import gaps, handshake, octets, query
-from slowhand.papers.part import Part
+from slowhand.papers.points import Part
 
 PARTS = {
     "octets": Part(octets.measure),
@@ -9,4 +9,3 @@ PARTS = {
     "handshake": Part(handshake.measure, handshake.POINTS, handshake.draw),
     "query": Part(query.measure),
 }
-"""The parts, by their names in `reported.toml`."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from slowhand.api import Scenario
 from slowhand.papers import datagrams
 from slowhand.papers.capture import frames
-from slowhand.papers.datagrams import Datagram, Frame
+from slowhand.papers.datagrams import Datagram
 from slowhand.papers.points import FIRST_SEED, Laboratory, Point, Settings
 
 SCENARIO = "boards.toml"
@@ -59,9 +58,4 @@ def captured(
 def _captured(folder: Path, at: Point, count: int) -> list[list[Datagram]]:
     scenario = at.made(folder)
     worlds = range(FIRST_SEED, FIRST_SEED + count)
-    return [datagrams.read(heard(scenario, seed)) for seed in worlds]
-
-
-def heard(scenario: Scenario, seed: int) -> list[Frame]:
-    """The frames of a world, as a sniffer that misses none hears them."""
-    return [Frame(begin_s, octets) for begin_s, octets in frames(scenario, seed)]
+    return [datagrams.read(frames(scenario, seed)) for seed in worlds]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from slowhand.estimate import Estimate
-from slowhand.papers.datagrams import Frame
+from slowhand.papers.capture import frames
 from slowhand.papers.lenders2023 import boards, exchanges
-from slowhand.papers.part import Values
-from slowhand.papers.points import FIRST_SEED, Laboratory, Settings
+from slowhand.papers.points import Laboratory, Settings, Values
 
 MS = Estimate(0.001)
 
@@ -38,6 +37,5 @@ def measure(laboratory: Laboratory) -> Values:
 
 def _acknowledgement(laboratory: Laboratory) -> Estimate:
     """From the end of a frame to the begin of its acknowledgement."""
-    scenario = boards.point(boards.ONE_HOP).made(laboratory.folder)
-    heard: list[Frame] = boards.heard(scenario, FIRST_SEED)
+    heard = frames(boards.point(boards.ONE_HOP).made(laboratory.folder))
     return Estimate.of([b.begin_s - a.end_s for a, b in pairwise(heard) if b.is_acknowledgement])

@@ -10,8 +10,7 @@ from slowhand import plot
 from slowhand.estimate import Estimate, median
 from slowhand.papers.lenders2023 import boards, exchanges, measured
 from slowhand.papers.lenders2023.exchanges import Handshake
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, NoneCompleted
+from slowhand.papers.points import Laboratory, NoneCompleted, Values
 
 TIMES: dict[str, Callable[[Handshake], float]] = {
     "duration": exchanges.duration_s,

@@ -7,8 +7,7 @@ from slowhand.keys import Setting
 from slowhand.papers.capture import FINISHED
 from slowhand.papers.datagrams import Datagram
 from slowhand.papers.lenders2023 import boards, exchanges
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory
+from slowhand.papers.points import Laboratory, Values
 
 DNS = {"query": 42, "a": 58, "aaaa": 70}
 """Octets of a query and of responses with an address of IPv4 and of IPv6: the payloads over UDP."""

@@ -6,8 +6,7 @@ from slowhand._native import DAY_S
 from slowhand.estimate import Estimate
 from slowhand.lives.life import battery
 from slowhand.papers.lenders2023 import boards
-from slowhand.papers.part import Values
-from slowhand.papers.points import FIRST_SEED, Laboratory, Settings
+from slowhand.papers.points import FIRST_SEED, Laboratory, Settings, Values
 
 LIVES = 20
 """The most lives that are simulated: each is 50 queries."""

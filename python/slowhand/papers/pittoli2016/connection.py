@@ -7,9 +7,8 @@ from pathlib import Path
 
 from slowhand import plot
 from slowhand.estimate import Estimate
-from slowhand.papers.part import Values
 from slowhand.papers.pittoli2016 import measured, minimal
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 SHOWN: dict[str, Settings] = {
     "tinyDTLS": minimal.TINYDTLS,

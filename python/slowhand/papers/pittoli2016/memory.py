@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from slowhand.estimate import Estimate
-from slowhand.papers.part import Values
 from slowhand.papers.pittoli2016 import measured
-from slowhand.papers.points import Laboratory
+from slowhand.papers.points import Laboratory, Values
 
 KB = 1000
 """Octets of a kB: as the slides' units, see `kb` in assumptions.toml."""

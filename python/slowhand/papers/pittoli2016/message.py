@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from slowhand.estimate import Estimate
 from slowhand.papers.capture import FINISHED, finished_octets
-from slowhand.papers.part import Values
 from slowhand.papers.pittoli2016 import measured, minimal
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 
 FRAME = 127
 """Octets of the longest frame of IEEE 802.15.4 (aMaxPHYPacketSize)."""

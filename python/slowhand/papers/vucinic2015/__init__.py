@@ -1,6 +1,6 @@
 """Vučinić et al., "DTLS Performance in Duty-Cycled Networks", PIMRC 2015."""
 
-from slowhand.papers.part import Part
+from slowhand.papers.points import Part
 from slowhand.papers.vucinic2015 import beacon, counts, memory, tables, tsch, xmac
 
 PARTS = {
@@ -12,4 +12,3 @@ PARTS = {
     "memory": Part(memory.measure, draw=memory.draw),
     "counts": Part(counts.measure, counts.POINTS),
 }
-"""The parts of the paper, by their names in `reported.toml`."""

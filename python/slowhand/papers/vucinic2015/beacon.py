@@ -9,8 +9,7 @@ from pathlib import Path
 from slowhand import plot
 from slowhand.estimate import Estimate, least, most, r_squared
 from slowhand.keys import Setting
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 from slowhand.papers.vucinic2015 import panels
 
 BASE_MS = 15.36

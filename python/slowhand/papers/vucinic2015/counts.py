@@ -7,8 +7,7 @@ import math
 from slowhand.estimate import Estimate
 from slowhand.papers.capture import FINISHED, finished_octets
 from slowhand.papers.devices import constant
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 from slowhand.papers.vucinic2015 import xmac
 
 CHECK_MS = 500

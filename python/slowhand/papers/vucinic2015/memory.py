@@ -6,8 +6,7 @@ from pathlib import Path
 
 from slowhand import capacity, plot
 from slowhand.estimate import Estimate, of_metric
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory
+from slowhand.papers.points import Laboratory, Values
 
 SLOTS, CLIENTS, RHO = 3, 5, 0.5
 BYTES_PER_SESSION = 400

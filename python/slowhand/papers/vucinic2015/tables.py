@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from slowhand.estimate import Estimate
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory
+from slowhand.papers.points import Laboratory, Values
 
 FRAMES = 10
 SLOT_S = 0.01

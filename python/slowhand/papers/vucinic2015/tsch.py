@@ -9,8 +9,7 @@ from pathlib import Path
 from slowhand import plot
 from slowhand.estimate import Estimate
 from slowhand.keys import Setting
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 from slowhand.papers.vucinic2015.tables import SLOT_S, SLOTFRAMES, handshake_s
 
 SCHEDULES = 100
