@@ -308,10 +308,12 @@ class Adviser:
 
     def _run(self, of: Iterable[tuple[Scenario, Sample]], first: int, last: int) -> None:
         """Runs worlds. The next run has begun when one ends, so that no processor waits."""
+        size = max(1, CHUNK // self._clients)
         before: tuple[Run, Sample] | None = None
         for scenario, sample in of:
-            for start, end in self._chunks(first, last):
-                run = Run(scenario, count=end - start, seed=self.seed + start, threads=self.threads)
+            for start in range(first, last, size):
+                count = min(last - start, size)
+                run = Run(scenario, count=count, seed=self.seed + start, threads=self.threads)
                 try:
                     if before:
                         self._finish(*before)
@@ -321,11 +323,6 @@ class Adviser:
                 before = run, sample
         if before:
             self._finish(*before)
-
-    def _chunks(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        size = max(1, CHUNK // self._clients)
-        for start in range(first, last, size):
-            yield start, min(last, start + size)
 
     def _finish(self, run: Run, sample: Sample) -> None:
         run.watch(lambda done: self._update(self.done + self.lived + done, self.total))

@@ -25,19 +25,22 @@ Numbers: TypeAlias = numpy.typing.NDArray[numpy.float64]
 class Metric(NamedTuple):
     """A metric of a configuration."""
 
-    label: str
+    heading: str
+    """Of its column in the report."""
     unit: str
+    column: str
+    """In a data frame."""
     weight: float
     """Its weight, if not given."""
 
 
 METRICS = {
-    "duration": Metric("duration, p95", "s", 1.0),
-    "energy": Metric("energy of the client", "mJ", 1.0),
-    "bytes": Metric("on the air", "B", 0.5),
-    "failures": Metric("failed", "%", 1.0),
-    "ram": Metric("memory of the client", "B", 0.0),
-    "battery": Metric("life of the battery", "years", 0.0),
+    "duration": Metric("duration\np95\ns", "s", "duration_s_p95", 1.0),
+    "energy": Metric("energy\nclient\nmJ", "mJ", "energy_client_mj_mean", 1.0),
+    "bytes": Metric("on the\nair\nB", "B", "bytes_phy_mean", 0.5),
+    "failures": Metric("failed\n\n%", "%", "failed", 1.0),
+    "ram": Metric("memory\nclient\nB", "B", "ram_client_bytes", 0.0),
+    "battery": Metric("battery\n\nyears", "years", "battery_years", 0.0),
 }
 """The metrics of configurations. The weights are assumed: a node of the mesh pays for what it
 sends with the energy that is counted already, so octets count half; the memory is that of libraries
@@ -398,6 +401,12 @@ def ranking(
     return sorted(indices, key=place)
 
 
+def ranked(judged: Mapping[int, Judged], scale: Scale) -> list[int]:
+    """The order of what was judged."""
+    values = {one: found.values for one, found in judged.items()}
+    return ranking(values, values, scale)
+
+
 def staying(
     indices: Sequence[int],
     values: Mapping[int, Numbers],
@@ -520,12 +529,6 @@ class Judged:
         return HOST if measured is None else measured.processor
 
     @property
-    def _ram(self) -> float:
-        """The library's memory, on the device if it was measured there, and the node's buffers."""
-        measured, own = self._sample.measured, float(self.values[RAM])
-        return own if measured is None else own - self._sample.memory + measured.octets
-
-    @property
     def outcome(self) -> str:
         """The end of the handshake of the 95th percentile: `completed`, or how most fail."""
         return self._sample.outcome(self.worlds)
@@ -555,7 +558,10 @@ class Judged:
         }
         if self._sample.lived is not None:
             found["battery"] = Interval(*self._sample.lived.years(self.worlds))
-        found["ram"] = Interval(self._ram, math.inf, math.inf)
+        ram, measured = float(self.values[RAM]), self._sample.measured
+        if measured is not None:  # on its device: that of the library in place of this computer's
+            ram = ram - self._sample.memory + measured.octets
+        found["ram"] = Interval(ram, math.inf, math.inf)
         for name, place in (("energy", ENERGY), ("bytes", BYTES)):  # of each that completes
             drawn = numpy.where(self._drawn[FAILURES] < 1, self._drawn[place], math.inf)
             value = found[name].value if self.values[FAILURES] < 1 else math.inf

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -32,14 +32,6 @@ interval that is drawn from them is too narrow.)"""
 def worlds(handshakes: int) -> int:
     """The number of worlds of a life where there are so many of handshakes."""
     return min(handshakes, max(FEWEST, handshakes // SHARE))
-
-
-class Years(NamedTuple):
-    """The years that a battery lasts, with the 95 % interval; infinite if nothing empties it."""
-
-    value: float
-    low: float
-    high: float
 
 
 class Lived:
@@ -93,12 +85,15 @@ class Lived:
         means: Numbers = charges[draws].mean(axis=1)
         return means
 
-    def years(self, count: int) -> Years:
-        """The years that the battery lasts. The interval is that of `slowhand battery`."""
+    def years(self, count: int) -> tuple[float, float, float]:
+        """The years that the battery lasts, and the ends of the interval of `slowhand battery`.
+
+        They are infinite if nothing empties it.
+        """
         life = self.battery(count)["life"]
         if life is None:
-            return Years(math.inf, math.inf, math.inf)
-        return Years(life["years"], *life["years_ci95"])
+            return math.inf, math.inf, math.inf
+        return life["years"], *life["years_ci95"]
 
     def unanswered(self, count: int) -> float:
         """The share of requests that are not answered, or not sent as the client is busy."""
