@@ -109,7 +109,7 @@ POINTS = [
 def measure(laboratory: Laboratory) -> Values:
     """The change by each mechanism."""
 
-    def less(point: Point, than: Point, column: str) -> Estimate:
+    def less(point: Point, than: Point, column: str = "duration_s") -> Estimate:
         return laboratory.mean(than, column) - laboratory.mean(point, column)
 
     values: dict[str, Estimate | None] = {}
@@ -117,34 +117,22 @@ def measure(laboratory: Laboratory) -> Values:
         msf = scheduled(protocol, "msf")
         values[f"{protocol}.msf"] = laboratory.measure(msf).estimate("duration_s")
         for function in ("pid", "tunnel"):
-            values[f"{protocol}.{function}"] = less(
-                scheduled(protocol, function), msf, "duration_s"
-            )
+            values[f"{protocol}.{function}"] = less(scheduled(protocol, function), msf)
     lost = "datagrams_lost"
+    nagle, plain = (
+        {delayed: acknowledged(nagle=nagle, delayed=delayed) for delayed in BOTH}
+        for nagle in (True, False)
+    )
     return {
         **values,
-        "dtls.pid.long": less(
-            scheduled("dtls", "pid", LARGE), scheduled("dtls", "msf", LARGE), "duration_s"
-        ),
-        "window.336": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 1), "duration_s"),
-        "window.336.4": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 4), "duration_s"),
-        "window.844": less(windowed(LARGE_MSS, 10), windowed(LARGE_MSS, 1), "duration_s"),
+        "dtls.pid.long": less(scheduled("dtls", "pid", LARGE), scheduled("dtls", "msf", LARGE)),
+        "window.336": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 1)),
+        "window.336.4": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 4)),
+        "window.844": less(windowed(LARGE_MSS, 10), windowed(LARGE_MSS, 1)),
         "nagle": less(congested(nagle=True), congested(), lost),
         "ecn": less(congested(threshold=ECN_THRESHOLD), congested(), lost),
         "ecn.long": less(congested(long=True, threshold=0.25), congested(long=True), lost),
-        "acks.frames": less(
-            acknowledged(nagle=False, delayed=True),
-            acknowledged(nagle=False, delayed=False),
-            "frames",
-        ),
-        "acks.nagle": less(
-            acknowledged(nagle=True, delayed=False),
-            acknowledged(nagle=True, delayed=True),
-            "duration_s",
-        ),
-        "acks.plain": less(
-            acknowledged(nagle=False, delayed=False),
-            acknowledged(nagle=False, delayed=True),
-            "duration_s",
-        ),
+        "acks.frames": less(plain[True], plain[False], "frames"),
+        "acks.nagle": less(nagle[False], nagle[True]),
+        "acks.plain": less(plain[False], plain[True]),
     }
