@@ -127,11 +127,10 @@ def _timer(timer: Timer | None) -> list[str]:
     first, maximum = (max(1, round(time)) for time in (timer.first_ms, timer.maximum_ms))
     floor = "" if timer.floor_ms is None else f", floor_ms: Some({round(timer.floor_ms)})"
     growth = ", growth: Growth::Variable" if timer.growth == "cocoa" else ""
+    grows = "growing" if growth else "doubling"
     times = f"initial_ms: {first}, maximum_ms: {maximum}{floor}{growth}, ..Timeouts::DEFAULT"
     return [
-        "    // Milliseconds: the first timeout, and where it stops growing."
-        if growth
-        else "    // Milliseconds: the first timeout, and where it stops doubling.",
+        f"    // Milliseconds: the first timeout, and where it stops {grows}.",
         f"    let timeouts = Timeouts {{ {times} }};",
     ]
 

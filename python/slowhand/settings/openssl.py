@@ -99,9 +99,8 @@ def _code(end: End) -> list[str]:
 def _parameters(end: End) -> list[str]:
     if end.credential != Credential.CERTIFICATE:
         return []
-    if end.auth == "server":
-        return ["int is_server", "const char *authority", "const char *chain", "const char *key"]
-    return ["const char *authority", "const char *chain", "const char *key"]
+    files = ["const char *authority", "const char *chain", "const char *key"]
+    return ["int is_server", *files] if end.auth == "server" else files
 
 
 def _timer(first_us: int, maximum_us: int) -> list[str]:

@@ -105,18 +105,6 @@ class End:
         """True if the suite has RSA."""
         return self.rsa_bits is not None
 
-    def without_datagrams(self) -> End:
-        """The end without what only datagrams have."""
-        return replace(
-            self,
-            timer=None,
-            mtu=None,
-            connection_id=None,
-            cookie=None,
-            false_start=False,
-            lean=(),
-        )
-
 
 @dataclass(frozen=True)
 class Session:
@@ -230,8 +218,9 @@ def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
         other = _version(end, offer)
         notes.append(f"{has} has no {NAMES[end.protocol]}: this is {NAMES[other]}.")
         end = replace(end, protocol=other, psk_mode=None)
-        if end.is_stream:
-            end = end.without_datagrams()
+        if end.is_stream:  # without what only datagrams have
+            end = replace(end, timer=None, mtu=None, connection_id=None, cookie=None)
+            end = replace(end, false_start=False, lean=())
     if end.credential not in offer.credentials:
         other = _credential(end, offer)
         notes.append(f"{has} has no {_word(end.credential)}: this is {NAMES[other]}.")

@@ -109,19 +109,13 @@ def _required(end: End) -> list[str]:
 
 
 def _parameters(end: End) -> list[str]:
-    if end.credential == Credential.CERTIFICATE:
-        certificates = [
-            f"const unsigned char *{name}, long {name}_length"
-            for name in ("authority", "certificate", "key")
-        ]
-    elif end.credential == Credential.RAW_PUBLIC_KEY:
-        certificates = [
-            f"const unsigned char *{name}, long {name}_length"
-            for name in ("public_key", "key", "peers_key")
-        ]
-    else:
-        return []
-    return [*(["int is_server"] if end.auth == "server" else []), *certificates]
+    names = {
+        Credential.CERTIFICATE: ("authority", "certificate", "key"),
+        Credential.RAW_PUBLIC_KEY: ("public_key", "key", "peers_key"),
+        Credential.PSK: (),
+    }[Credential(end.credential)]
+    keys = [f"const unsigned char *{name}, long {name}_length" for name in names]
+    return [*(["int is_server"] if end.auth == "server" and keys else []), *keys]
 
 
 def _configure(end: End) -> list[str]:
