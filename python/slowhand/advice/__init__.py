@@ -185,16 +185,12 @@ class Adviser:
 
     def _possible_defaults(self) -> list[tuple[defaults.Row, Scenario]]:
         """The defaults, but for those that are not possible here."""
-        found = []
         scenario = self.space.scenario
         if has_no_effect(means(scenario), ["session.timeout_s"]):
             return []  # TCP has its own timers, and so has CoAP
-        for row in defaults.rows(scenario, stack_is_chosen="session.stack" in self.space.keys):
-            try:
-                found.append((row, scenario.with_(row.overrides)))
-            except ScenarioError:
-                continue
-        return found
+        rows = defaults.rows(scenario, stack_is_chosen="session.stack" in self.space.keys)
+        made = ((row, remedies.changed(scenario, row.overrides)) for row in rows)
+        return [(row, changed) for row, changed in made if changed]
 
     def _possible_networks(self) -> list[tuple[str, list[str]]]:
         """The names and overrides of worse networks, but for those that are not possible here."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy
 import numpy.typing
 
-from slowhand.advice.life import Lived
+from slowhand.advice.life import RESAMPLES, Lived, draws
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Run
 from slowhand.arguments import LITERAL
@@ -65,10 +65,6 @@ SURE = 0.95
 TOGETHER = 30
 """With fewer worlds, configurations that are the same so far stay in the race together. (Assumed: a
 difference that is in one world of ten is then seen in 24 of 25 cases.)"""
-
-RESAMPLES = 500
-"""The draws of the worlds for an interval. (Assumed: the ends of a 95 % interval are
-then known to within a fifth of its width.)"""
 
 BLOCK = 500_000
 """The most handshakes that are drawn at once. (Assumed: their arrays take some 10 MB.)"""
@@ -215,16 +211,14 @@ class Sample:
 
     def drawn(self, worlds: int) -> Numbers:
         """The numbers of each of `RESAMPLES` draws of these worlds. A life has draws of its own."""
-        generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
-        draws = generator.integers(0, worlds, (RESAMPLES, worlds))
-        _, handshakes = self.completed(worlds)
+        drawn, (_, handshakes) = draws(worlds), self.completed(worlds)
         at_once = max(1, BLOCK // handshakes)
-        blocks = (draws[first : first + at_once] for first in range(0, RESAMPLES, at_once))
+        blocks = (drawn[first : first + at_once] for first in range(0, RESAMPLES, at_once))
         made = numpy.hstack([self.handshakes(worlds, block) for block in blocks])
         if self.lived is None:
             return made
         unanswered = numpy.full(RESAMPLES, self.lived.unanswered(worlds))
-        return numpy.vstack([made, self.lived.drawn(worlds, RESAMPLES), unanswered])
+        return numpy.vstack([made, self.lived.drawn(worlds), unanswered])
 
     def handshakes(
         self, worlds: int, draws: numpy.typing.NDArray[numpy.intp] | None = None

@@ -34,6 +34,17 @@ def worlds(handshakes: int) -> int:
     return min(handshakes, max(FEWEST, handshakes // SHARE))
 
 
+RESAMPLES = 500
+"""The draws of the worlds for an interval. (Assumed: the ends of a 95 % interval are
+then known to within a fifth of its width.)"""
+
+
+def draws(worlds: int) -> numpy.typing.NDArray[numpy.int64]:
+    """The numbers of so many worlds, drawn again `RESAMPLES` times."""
+    generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
+    return generator.integers(0, worlds, (RESAMPLES, worlds))
+
+
 class Lived:
     """The life of a configuration's client, from more and more worlds.
 
@@ -77,12 +88,10 @@ class Lived:
         """
         return self._life(count)[1]
 
-    def drawn(self, count: int, resamples: int) -> Numbers:
+    def drawn(self, count: int) -> Numbers:
         """The mean of these charges in each of several draws of the worlds."""
         charges = self.charges(count)
-        generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
-        draws = generator.integers(0, len(charges), (resamples, len(charges)))
-        means: Numbers = charges[draws].mean(axis=1)
+        means: Numbers = charges[draws(len(charges))].mean(axis=1)
         return means
 
     def years(self, count: int) -> tuple[float, float, float]:
