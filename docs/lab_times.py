@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import time
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from browser import browser
 from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.wait import WebDriverWait
 
 PAGE = Path(__file__).resolve().parent.parent / "target" / "lab-page" / "slowhand.html"
@@ -40,23 +38,14 @@ look();
 
 def main() -> None:
     """Loads and changes the page."""
-    with TemporaryDirectory() as folder:
-        options = webdriver.ChromeOptions()
-        options.binary_location = str(shutil.which("chromium"))
-        for option in ("--headless", "--no-sandbox", "--disable-gpu"):
-            options.add_argument(option)
-        options.add_argument(f"--user-data-dir={folder}/chromium")
-        driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
+    with browser() as (driver, _):
         driver.set_script_timeout(60)
-        try:
-            tell("ready", [load(driver, "csma", 1) for _ in range(LOADS)])
-            for name in SCENARIOS:
-                for count in (1, 200):
-                    load(driver, name, count)
-                    took = [change(driver, number) for number in range(CHANGES)]
-                    tell(f"{name}, {count} worlds", [each[count > 1] for each in took])
-        finally:
-            driver.quit()
+        tell("ready", [load(driver, "csma", 1) for _ in range(LOADS)])
+        for name in SCENARIOS:
+            for count in (1, 200):
+                load(driver, name, count)
+                took = [change(driver, number) for number in range(CHANGES)]
+                tell(f"{name}, {count} worlds", [each[count > 1] for each in took])
 
 
 def load(driver: webdriver.Chrome, name: str, count: int) -> float:

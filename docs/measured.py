@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,17 @@ from slowhand.terminal import WIDTH, Terminal
 ROOT = Path(__file__).resolve().parent.parent
 
 Settings = Mapping[str, Setting]
+
+CREDENTIALS: dict[str, Settings] = {
+    "PSK": {"session.suite": "TLS_PSK_WITH_AES_128_CCM_8"},
+    "certificates": {
+        "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+        "session.auth": "mutual",
+    },
+}
+
+QUEUE = 20
+"""Frames in a node's queue, as in OpenWSN: the defaults of the link layers differ."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +103,17 @@ def printed(command: str, show: Callable[[Terminal], None]) -> str:
     return f"```text\n$ ./slowhand {command}\n{plain}```\n"
 
 
+def line(cells: Iterable[str]) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(cells)} |\n"
+
+
 def table(columns: Sequence[str], cells: Mapping[str, Sequence[str]]) -> str:
     """A table with these columns and a row for each name. No line has more than 80 columns."""
-    lines = [f"| {' | '.join(columns)} |"]
-    lines.append(f"| :--- | {' | '.join(['---:'] * (len(columns) - 1))} |")
-    lines += [f"| {' | '.join((name, *row))} |" for name, row in cells.items()]
-    assert max(map(len, lines)) <= WIDTH
-    return "\n".join(lines) + "\n"
+    rules = [":---", *(["---:"] * (len(columns) - 1))]
+    lines = [*map(line, (columns, rules)), *(line((name, *row)) for name, row in cells.items())]
+    assert max(map(len, lines)) <= WIDTH + 1  # with its end
+    return "".join(lines)
 
 
 def number(value: float) -> str:

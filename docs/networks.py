@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from measured import ROOT, Measured, Settings, measure, number, write
+from measured import CREDENTIALS, QUEUE, ROOT, Measured, Settings, line, measure, number, write
 
 import slowhand
 from slowhand import Scenario
@@ -51,23 +51,12 @@ LINK_LAYERS: dict[str, Settings] = {
 }
 """The nodes that sleep are awake for 1 % of the time where nothing else is said."""
 
-CREDENTIALS: dict[str, Settings] = {
-    "PSK": {"session.suite": "TLS_PSK_WITH_AES_128_CCM_8"},
-    "certificates": {
-        "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
-        "session.auth": "mutual",
-    },
-}
-
 COMMON: Settings = {
     "network.link_pdr": 0.95,
     "server.internet_delay_ms": 10,
     "session.timeout_s": 9,
 }
 """Of 100 frames 5 are lost. The first timer of both ends is that of RFC 7925."""
-
-QUEUE = 20
-"""Frames in a node's queue, as in OpenWSN: the defaults of the link layers differ."""
 
 KEPT = ("duration_s", "frames", "frames_ack", "frames_control", "energy_client_mj")
 
@@ -127,11 +116,6 @@ def row(link_layer: str, hops: int, credential: str) -> list[str]:
     client, router = (100 * duty_cycle(network, node) for node in (hops, hops - 1))
     ours = measure(SCENARIO, {**network, **CREDENTIALS[credential]}, KEPT, COUNT)
     return [link_layer, str(hops), number(client), number(router), *results(ours)]
-
-
-def line(cells: list[str]) -> str:
-    """A row of a table."""
-    return "| " + " | ".join(cells) + " |\n"
 
 
 def decisive(cells: Cells) -> str:
@@ -202,8 +186,7 @@ def compared(profile: str) -> str:
 
 def profiles() -> str:
     """The table of profiles."""
-    heads = ["network.profile", *NETWORKS]
-    head = "| " + " | ".join(heads) + " |\n| :--- |" + " ---: |" * len(NETWORKS) + "\n"
+    head = line(["network.profile", *NETWORKS]) + line([":---", *["---:"] * len(NETWORKS)])
     return head + "".join(compared(profile["name"]) for profile in slowhand.profiles())
 
 

@@ -5,13 +5,9 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+from browser import browser
 
 import slowhand
 
@@ -33,33 +29,18 @@ return took;
 def main() -> None:
     """Measures each scenario in a browser of its own."""
     for name in SCENARIOS:
-        with TemporaryDirectory() as folder:
-            page = Path(folder) / "played.html"
+        with browser("--window-size=1400,1000") as (driver, folder):
+            page = folder / "played.html"
             playback = slowhand.Scenario(name).play(seed=1)
             slowhand.pages.playback(playback, page)
-            took = sorted(pictures(page, folder))
+            driver.get(page.as_uri())
+            took = sorted(driver.execute_script(PICTURES))  # in milliseconds
             frames = len(playback.document["frames"]["from_us"])
             print(
                 f"{name}: {len(playback.document['nodes']):,} nodes, {frames:,} frames,"
                 f" {page.stat().st_size / 1e6:.0f} MB: a picture takes"
                 f" {statistics.median(took):.1f} ms (median), {took[94]:.1f} ms (p95)"
             )
-
-
-def pictures(page: Path, folder: str) -> list[float]:
-    """How long the pictures of a page took, in milliseconds."""
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(shutil.which("chromium"))
-    for option in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1400,1000"):
-        options.add_argument(option)
-    options.add_argument(f"--user-data-dir={folder}/chromium")
-    driver = webdriver.Chrome(options, Service(shutil.which("chromedriver")))
-    try:
-        driver.get(page.as_uri())
-        took: list[float] = driver.execute_script(PICTURES)
-        return took
-    finally:
-        driver.quit()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import polars
-from measured import ROOT, Settings, number
+from measured import CREDENTIALS, QUEUE, ROOT, Settings, line, number
 from measured import write as write_page
 
 from slowhand import Scenario, plot, sweep
@@ -54,23 +54,12 @@ HOPS = (1, 2, 3)
 LOSSES = {"2 %": 0.98, "10 %": 0.9, "20 %": 0.8}
 """The frames that are lost, and the share that arrives."""
 
-CREDENTIALS: dict[str, Settings] = {
-    "PSK": {"session.suite": "TLS_PSK_WITH_AES_128_CCM_8"},
-    "certificates": {
-        "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
-        "session.auth": "mutual",
-    },
-}
-
 COMMON: Settings = {
     "client.device": "openmote-cc2538",
     "server.internet_delay_ms": 10,
     "session.nonces": 64,
 }
 """The arithmetic of 64 handshakes is enough: the network has its own random numbers."""
-
-QUEUE = 20
-"""Frames in a node's queue, as in OpenWSN: the defaults of the link layers differ."""
 
 COUNT = 400
 """Handshakes with each timer, all with the same seeds."""
@@ -253,7 +242,7 @@ def row(link_layer: str, hops: int, loss: str, found: Found) -> str:
         cells += [f"{found.best_s:g}", f"{found.longest_s:g}", f"{100 * found.sure:.0f}"]
         cells += [number(best.p95_s), number(best.energy_mj), number(100 * best.failed)]
     cells += [default(found, timer) for timer in DEFAULTS]
-    return "| " + " | ".join(cells) + " |\n"
+    return line(cells)
 
 
 def default(found: Found, timer: float) -> str:
@@ -300,7 +289,7 @@ def decisive(results: Results) -> str:
     text = "| | " + " | ".join(names) + " |\n| :--- |" + " ---: |" * len(places) + "\n"
     for link_layer in LINK_LAYERS:
         found = (results[link_layer, hops, PICTURE_LOSS, of] for of, hops in places)
-        text += f"| {link_layer} | " + " | ".join(map(good, found)) + " |\n"
+        text += line([link_layer, *map(good, found)])
     return text
 
 

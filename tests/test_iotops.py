@@ -179,7 +179,7 @@ def test_messages_of_edhoc_with_other_credentials() -> None:
     found = [len(message) for message in edhoc.messages(LABORATORY)]
     assert found == [37, 45, 19, 9]
     # RFC 9529 chapter 2: 37, 116, 90. Its C_R takes two octets.
-    assert edhoc.variant(found, x5t=True, signature=True) == [37, 116 - 1, 90]
+    assert edhoc.variant(found, "signature.x5t") == [37, 116 - 1, 90]
     # RFC 8949 section 3: 23 octets have a header of one, 24 have one of two.
     assert (edhoc._content(24), edhoc._content(26)) == (23, 24)
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from slowhand.papers import datagrams, find
+from slowhand.papers.capture import frames
 from slowhand.papers.datagrams import Frame
 from slowhand.papers.lenders2023 import boards, exchanges, extract, measured
-from slowhand.papers.points import FIRST_SEED, Laboratory
+from slowhand.papers.points import Laboratory
 
 CLIENT, ROUTER = "aabbccddeeff0011", "2233445566778899"
 
@@ -153,8 +154,7 @@ def test_the_artifacts_give_what_is_recorded() -> None:
 
 
 def test_a_world_is_heard_in_its_order() -> None:
-    laboratory = Laboratory(FOLDER, count=1, update=lambda done: None)
-    heard = boards.heard(boards.scenario(laboratory, boards.TWO_HOPS), FIRST_SEED)
+    heard = list(frames(boards.point(boards.TWO_HOPS).made(FOLDER)))
     assert [each.begin_s for each in heard] == sorted(each.begin_s for each in heard)
     asked = [each for each in heard if each.octets[0] & 0x20]
     answered = [each for each in heard if each.is_acknowledgement]

@@ -19,14 +19,12 @@ from slowhand.papers.capture import FINISHED, finished_octets
 from slowhand.papers.claeys2021 import (
     acknowledgments,
     alternatives,
+    buffers,
     burst,
     duty,
     fit,
     resumption,
     tls13,
-)
-from slowhand.papers.claeys2021 import (
-    fragments as packets,
 )
 from slowhand.papers.claeys2021 import loss as fragment_loss
 from slowhand.papers.comparison import Paper, Reported, Tally
@@ -336,7 +334,7 @@ def test_the_ratio_by_delivery_is_judged_where_the_timer_is_the_papers() -> None
         samples = {column: [value, value] for column in COLUMNS}
         laboratory.measured[at] = Measured(Counter(completed=2), samples, [1, 2])
 
-    for at in xmac.points():
+    for at in xmac.POINTS:
         is_measured(at, 1.0)
     for check_ms, hops, pdr in xmac.FIGURE:
         is_measured(xmac.point(check_ms, hops, pdr), float(check_ms * hops))
@@ -445,7 +443,7 @@ def test_the_energy_of_operations_has_no_idle_listening() -> None:
     samples = {column: [energies.get(column, 0.0)] * 2 for column in COLUMNS}
     samples["duration_s"] = [1.0, 3.0]
     samples["datagrams_lost"] = [0.0, 1.0]
-    for at in keys.points():
+    for at in keys.POINTS:
         laboratory.measured[at] = Measured(Counter(completed=2), samples, [1, 2])
     found = keys.measure(laboratory)
     assert found["energy.rsa"] == Estimate(74.0)
@@ -511,7 +509,7 @@ def test_the_frames_of_a_packet() -> None:
     The first has 4 octets of header and saves less than the 40 of the IPv6 header.
     """
     laboratory = Laboratory(CLAEYS, count=1, update=lambda done: None)
-    found = {name: value.mean for name, value in packets.measure(laboratory).items() if value}
+    found = {name: value.mean for name, value in buffers.fragments(laboratory).items() if value}
     assert 12 * 96 + 100 < 1280 <= 12 * 96 + 100 + 40 and 11 * 96 + 100 + 40 < 1280
     assert 14 * 88 + 92 >= 1280 > 13 * 88 + 92 + 40
     assert 17 * 72 + 76 >= 1280 > 16 * 72 + 76 + 40

@@ -4,6 +4,7 @@ import os
 import runpy
 import shutil
 import tomllib
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -44,7 +45,7 @@ def test_both_ends_compute_as_long_as_simavr_says() -> None:
 def test_a_server_that_computes_at_the_same_time_makes_the_difference() -> None:
     laboratory = Laboratory(find("pittoli2016").folder, count=20, update=lambda done: None)
 
-    def of(settings: dict[str, Any], column: str = "duration_s") -> float:
+    def of(settings: Mapping[str, Any], column: str = "duration_s") -> float:
         return laboratory.mean(minimal.point(settings), column).mean
 
     original, optimised, sequential = minimal.ORIGINAL, minimal.OPTIMISED, minimal.SEQUENTIAL

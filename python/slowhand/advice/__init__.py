@@ -185,16 +185,12 @@ class Adviser:
 
     def _possible_defaults(self) -> list[tuple[defaults.Row, Scenario]]:
         """The defaults, but for those that are not possible here."""
-        found = []
         scenario = self.space.scenario
         if has_no_effect(means(scenario), ["session.timeout_s"]):
             return []  # TCP has its own timers, and so has CoAP
-        for row in defaults.rows(scenario, stack_is_chosen="session.stack" in self.space.keys):
-            try:
-                found.append((row, scenario.with_(row.overrides)))
-            except ScenarioError:
-                continue
-        return found
+        rows = defaults.rows(scenario, stack_is_chosen="session.stack" in self.space.keys)
+        made = ((row, remedies.changed(scenario, row.overrides)) for row in rows)
+        return [(row, changed) for row, changed in made if changed]
 
     def _possible_networks(self) -> list[tuple[str, list[str]]]:
         """The names and overrides of worse networks, but for those that are not possible here."""
@@ -308,10 +304,12 @@ class Adviser:
 
     def _run(self, of: Iterable[tuple[Scenario, Sample]], first: int, last: int) -> None:
         """Runs worlds. The next run has begun when one ends, so that no processor waits."""
+        size = max(1, CHUNK // self._clients)
         before: tuple[Run, Sample] | None = None
         for scenario, sample in of:
-            for start, end in self._chunks(first, last):
-                run = Run(scenario, count=end - start, seed=self.seed + start, threads=self.threads)
+            for start in range(first, last, size):
+                count = min(last - start, size)
+                run = Run(scenario, count=count, seed=self.seed + start, threads=self.threads)
                 try:
                     if before:
                         self._finish(*before)
@@ -321,11 +319,6 @@ class Adviser:
                 before = run, sample
         if before:
             self._finish(*before)
-
-    def _chunks(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        size = max(1, CHUNK // self._clients)
-        for start in range(first, last, size):
-            yield start, min(last, start + size)
 
     def _finish(self, run: Run, sample: Sample) -> None:
         run.watch(lambda done: self._update(self.done + self.lived + done, self.total))

@@ -12,23 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from slowhand import lives, settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser, networks
-from slowhand.advice.front import METRICS, Judged, Scale, is_apart, ranking, sureness
+from slowhand.advice.front import METRICS, Judged, is_apart, ranked, sureness
 from slowhand.advice.space import WITHOUT_TLS, Configuration
 from slowhand.api import Scenario
 from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
     import polars
-
-COLUMNS = {
-    "duration": "duration_s_p95",
-    "energy": "energy_client_mj_mean",
-    "bytes": "bytes_phy_mean",
-    "failures": "failed",
-    "ram": "ram_client_bytes",
-    "battery": "battery_years",
-}
-"""The column of each metric in a data frame."""
 
 
 class Row(NamedTuple):
@@ -210,8 +200,7 @@ class Advice:
                 "default": ", ".join(default.row.names),
                 "session.timeout_s": default.row.timeout_s,
                 "session.stack": default.row.stack,
-                **_metrics(default.judged),
-                "weighted": weighted(default.judged, self.best),
+                **_metrics(default.judged, self.best),
             }
             for default in self.adviser.defaults
         ]
@@ -223,8 +212,7 @@ class Advice:
             {
                 "scenario": self.adviser.space.scenario.file,
                 **(row.configuration.settings if row.configuration else {}),
-                **_metrics(row.judged),
-                "weighted": weighted(row.judged, self.best),
+                **_metrics(row.judged, self.best),
             }
             for row in rows
         ]
@@ -375,12 +363,6 @@ class Elsewhere(NamedTuple):
     """True if it does not complete reliably there, but the best does."""
 
 
-def ranked(judged: Mapping[int, Judged], scale: Scale) -> list[int]:
-    """Configurations, the best by the weights first."""
-    values = {one: found.values for one, found in judged.items()}
-    return ranking(values, values, scale)
-
-
 def _settings(row: Row) -> dict[str, Any]:
     return dict(row.configuration.settings) if row.configuration else {}
 
@@ -390,16 +372,17 @@ def _table(rows: list[dict[str, Any]]) -> polars.DataFrame:
     import polars
 
     known = dict.fromkeys(column for row in rows for column in row)
-    metrics = [column for column in known if column.startswith(tuple(COLUMNS.values()))]
+    columns = tuple(metric.column for metric in METRICS.values())
+    metrics = [column for column in known if column.startswith(columns)]
     types = dict.fromkeys(metrics, polars.Float64)
     return polars.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
 
 
-def _metrics(judged: Judged) -> dict[str, Any]:
+def _metrics(judged: Judged, best: Judged) -> dict[str, Any]:
     """The columns of a data frame; `None` where it never ends, or a number is not known."""
     found: dict[str, Any] = {"outcome": judged.outcome, **_requests(judged)}
     for name, interval in judged.intervals().items():
-        column = COLUMNS[name]
+        column = METRICS[name].column
         ends = () if name == "ram" else (f"{column}_low", f"{column}_high")
         found |= zip((column, *ends), interval.known, strict=False)
-    return found | {"ram_client_of": judged.ram_of}
+    return found | {"ram_client_of": judged.ram_of, "weighted": weighted(judged, best)}

@@ -10,15 +10,7 @@ import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from slowhand.advice.front import (
-    Judged,
-    Sample,
-    Scale,
-    is_apart,
-    pareto,
-    ranking,
-    staying,
-)
+from slowhand.advice.front import Judged, Sample, Scale, is_apart, pareto, ranked, staying
 from slowhand.advice.racing import Race, Round, all_worlds
 
 Runs = Callable[[int | None, Mapping[int, Sample], int, int], None]
@@ -150,8 +142,7 @@ class Contest:
             return
         known = min(self.samples[one].worlds for one in left)
         self.judged = {one: Judged(self.samples[one], known, self._scale) for one in left}
-        values = {one: judged.values for one, judged in self.judged.items()}
-        self.order = ranking(left, values, self._scale)
+        self.order = ranked(self.judged, self._scale)
         first, *others = self.order
         best = self.judged[first]
         self.ties = [first, *(one for one in others if not is_apart(best, self.judged[one]))]
@@ -168,8 +159,7 @@ class Contest:
             judged = self._stressed(network, self._tied, 0)
             for one, found in judged.items():
                 bears[one].append(found)
-            values = {one: found.values for one, found in judged.items()}
-            if order := ranking(values, values, self._scale):
+            if order := ranked(judged, self._scale):
                 self.extremes[network] = order[0], order[-1]
 
         def place(one: int) -> tuple[int, float]:

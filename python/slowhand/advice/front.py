@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy
 import numpy.typing
 
-from slowhand.advice.life import Lived
+from slowhand.advice.life import RESAMPLES, Lived, draws
 from slowhand.advice.lookup import AdviceError
 from slowhand.api import Run
 from slowhand.arguments import LITERAL
@@ -25,19 +25,22 @@ Numbers: TypeAlias = numpy.typing.NDArray[numpy.float64]
 class Metric(NamedTuple):
     """A metric of a configuration."""
 
-    label: str
+    heading: str
+    """Of its column in the report."""
     unit: str
+    column: str
+    """In a data frame."""
     weight: float
     """Its weight, if not given."""
 
 
 METRICS = {
-    "duration": Metric("duration, p95", "s", 1.0),
-    "energy": Metric("energy of the client", "mJ", 1.0),
-    "bytes": Metric("on the air", "B", 0.5),
-    "failures": Metric("failed", "%", 1.0),
-    "ram": Metric("memory of the client", "B", 0.0),
-    "battery": Metric("life of the battery", "years", 0.0),
+    "duration": Metric("duration\np95\ns", "s", "duration_s_p95", 1.0),
+    "energy": Metric("energy\nclient\nmJ", "mJ", "energy_client_mj_mean", 1.0),
+    "bytes": Metric("on the\nair\nB", "B", "bytes_phy_mean", 0.5),
+    "failures": Metric("failed\n\n%", "%", "failed", 1.0),
+    "ram": Metric("memory\nclient\nB", "B", "ram_client_bytes", 0.0),
+    "battery": Metric("battery\n\nyears", "years", "battery_years", 0.0),
 }
 """The metrics of configurations. The weights are assumed: a node of the mesh pays for what it
 sends with the energy that is counted already, so octets count half; the memory is that of libraries
@@ -62,10 +65,6 @@ SURE = 0.95
 TOGETHER = 30
 """With fewer worlds, configurations that are the same so far stay in the race together. (Assumed: a
 difference that is in one world of ten is then seen in 24 of 25 cases.)"""
-
-RESAMPLES = 500
-"""The draws of the worlds for an interval. (Assumed: the ends of a 95 % interval are
-then known to within a fifth of its width.)"""
 
 BLOCK = 500_000
 """The most handshakes that are drawn at once. (Assumed: their arrays take some 10 MB.)"""
@@ -212,16 +211,14 @@ class Sample:
 
     def drawn(self, worlds: int) -> Numbers:
         """The numbers of each of `RESAMPLES` draws of these worlds. A life has draws of its own."""
-        generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
-        draws = generator.integers(0, worlds, (RESAMPLES, worlds))
-        _, handshakes = self.completed(worlds)
+        drawn, (_, handshakes) = draws(worlds), self.completed(worlds)
         at_once = max(1, BLOCK // handshakes)
-        blocks = (draws[first : first + at_once] for first in range(0, RESAMPLES, at_once))
+        blocks = (drawn[first : first + at_once] for first in range(0, RESAMPLES, at_once))
         made = numpy.hstack([self.handshakes(worlds, block) for block in blocks])
         if self.lived is None:
             return made
         unanswered = numpy.full(RESAMPLES, self.lived.unanswered(worlds))
-        return numpy.vstack([made, self.lived.drawn(worlds, RESAMPLES), unanswered])
+        return numpy.vstack([made, self.lived.drawn(worlds), unanswered])
 
     def handshakes(
         self, worlds: int, draws: numpy.typing.NDArray[numpy.intp] | None = None
@@ -398,6 +395,12 @@ def ranking(
     return sorted(indices, key=place)
 
 
+def ranked(judged: Mapping[int, Judged], scale: Scale) -> list[int]:
+    """The order of what was judged."""
+    values = {one: found.values for one, found in judged.items()}
+    return ranking(values, values, scale)
+
+
 def staying(
     indices: Sequence[int],
     values: Mapping[int, Numbers],
@@ -520,12 +523,6 @@ class Judged:
         return HOST if measured is None else measured.processor
 
     @property
-    def _ram(self) -> float:
-        """The library's memory, on the device if it was measured there, and the node's buffers."""
-        measured, own = self._sample.measured, float(self.values[RAM])
-        return own if measured is None else own - self._sample.memory + measured.octets
-
-    @property
     def outcome(self) -> str:
         """The end of the handshake of the 95th percentile: `completed`, or how most fail."""
         return self._sample.outcome(self.worlds)
@@ -555,7 +552,10 @@ class Judged:
         }
         if self._sample.lived is not None:
             found["battery"] = Interval(*self._sample.lived.years(self.worlds))
-        found["ram"] = Interval(self._ram, math.inf, math.inf)
+        ram, measured = float(self.values[RAM]), self._sample.measured
+        if measured is not None:  # on its device: that of the library in place of this computer's
+            ram = ram - self._sample.memory + measured.octets
+        found["ram"] = Interval(ram, math.inf, math.inf)
         for name, place in (("energy", ENERGY), ("bytes", BYTES)):  # of each that completes
             drawn = numpy.where(self._drawn[FAILURES] < 1, self._drawn[place], math.inf)
             value = found[name].value if self.values[FAILURES] < 1 else math.inf

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -34,12 +34,15 @@ def worlds(handshakes: int) -> int:
     return min(handshakes, max(FEWEST, handshakes // SHARE))
 
 
-class Years(NamedTuple):
-    """The years that a battery lasts, with the 95 % interval; infinite if nothing empties it."""
+RESAMPLES = 500
+"""The draws of the worlds for an interval. (Assumed: the ends of a 95 % interval are
+then known to within a fifth of its width.)"""
 
-    value: float
-    low: float
-    high: float
+
+def draws(worlds: int) -> numpy.typing.NDArray[numpy.int64]:
+    """The numbers of so many worlds, drawn again `RESAMPLES` times."""
+    generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
+    return generator.integers(0, worlds, (RESAMPLES, worlds))
 
 
 class Lived:
@@ -85,20 +88,21 @@ class Lived:
         """
         return self._life(count)[1]
 
-    def drawn(self, count: int, resamples: int) -> Numbers:
+    def drawn(self, count: int) -> Numbers:
         """The mean of these charges in each of several draws of the worlds."""
         charges = self.charges(count)
-        generator = numpy.random.default_rng(0)  # the same draws for all: they are paired
-        draws = generator.integers(0, len(charges), (resamples, len(charges)))
-        means: Numbers = charges[draws].mean(axis=1)
+        means: Numbers = charges[draws(len(charges))].mean(axis=1)
         return means
 
-    def years(self, count: int) -> Years:
-        """The years that the battery lasts. The interval is that of `slowhand battery`."""
+    def years(self, count: int) -> tuple[float, float, float]:
+        """The years that the battery lasts, and the ends of the interval of `slowhand battery`.
+
+        They are infinite if nothing empties it.
+        """
         life = self.battery(count)["life"]
         if life is None:
-            return Years(math.inf, math.inf, math.inf)
-        return Years(life["years"], *life["years_ci95"])
+            return math.inf, math.inf, math.inf
+        return life["years"], *life["years_ci95"]
 
     def unanswered(self, count: int) -> float:
         """The share of requests that are not answered, or not sent as the client is busy."""

@@ -10,7 +10,7 @@ from slowhand import settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser
 from slowhand.advice.answer import Advice, Row, weighted
-from slowhand.advice.front import ALIKE, HOST, RELIABLE, Interval, Judged
+from slowhand.advice.front import ALIKE, HOST, METRICS, RELIABLE, Interval, Judged
 from slowhand.advice.space import FAMILY, OF_APPLICATION, TRUST, has_no_effect, means
 from slowhand.lives import words
 from slowhand.lives.report import assumptions, seconds
@@ -37,15 +37,6 @@ OF_FAMILIES = 2
 
 MOST_TIES = 8
 """The most equals that are named. (Assumed: a longer list is not read.)"""
-
-HEADINGS = {
-    "battery": "battery\n\nyears",
-    "duration": "duration\np95\ns",
-    "energy": "energy\nclient\nmJ",
-    "bytes": "on the\nair\nB",
-    "failures": "failed\n\n%",
-    "ram": "memory\nclient\nB",
-}
 
 
 def show(advice: Advice, out: Terminal) -> None:
@@ -325,13 +316,13 @@ def _value(value: str | float | bool | None) -> str:
 
 
 def _named_metrics(advice: Advice) -> list[str]:
-    """The metrics in the order of the columns."""
-    return [name for name in HEADINGS if name in advice.adviser.scale.weights]
+    """The metrics in the order of the columns: the life of the battery first."""
+    return sorted(advice.adviser.scale.weights, key=lambda name: name != "battery")
 
 
 def _metric_columns(of: Iterable[str]) -> list[Column]:
     """The memory is left out where there is no room; the table of the front becomes two instead."""
-    columns = [Column(HEADINGS[name], optional=int(name == "ram")) for name in of]
+    columns = [Column(METRICS[name].heading, optional=int(name == "ram")) for name in of]
     return [*columns, Column("by the\nweights")]
 
 

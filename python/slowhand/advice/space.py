@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -415,7 +416,11 @@ def space(
     if not choices:
         allowed = f"{', '.join(GROUPS)}, or KEY=VALUES"
         raise AdviceError(f"--choose: found nothing that is not fixed, allowed: {allowed}")
-    _combine(found)
+    total = math.prod(len(choice.options) for choice in choices)
+    if total > MOST_COMBINATIONS:
+        allowed = f"at most {MOST_COMBINATIONS:,}; --fix KEY leaves a key as it is"
+        raise AdviceError(f"--choose: found {total:,} combinations, allowed: {allowed}")
+    _Search(found).run()
     return found
 
 
@@ -519,17 +524,6 @@ def _choice(fixed: Fixed, text: str) -> Choice:
     return Choice(tuple(options), typed=True)
 
 
-def _combine(found: Space) -> None:
-    """Finds out which combinations are possible."""
-    total = 1
-    for choice in found.choices:
-        total *= len(choice.options)
-    if total > MOST_COMBINATIONS:
-        allowed = f"at most {MOST_COMBINATIONS:,}; --fix KEY leaves a key as it is"
-        raise AdviceError(f"--choose: found {total:,} combinations, allowed: {allowed}")
-    _Search(found).run()
-
-
 class _Search:
     """Finds out which combinations are possible."""
 
@@ -581,9 +575,13 @@ class _Search:
 
     def _may_be_left_out(self, key: str) -> bool:
         """True if the scenario has a key, and is one without it too."""
+        scenario = self._found.scenario
         if key not in self._optional:
-            found = self._found.scenario
-            self._optional[key] = found.value(key) is not None and _is_scenario(found, [f"{key}="])
+            self._optional[key] = False
+            if scenario.value(key) is not None:
+                with suppress(ScenarioError):
+                    scenario.with_([f"{key}="])
+                    self._optional[key] = True
         return self._optional[key]
 
     def _possible(self, options: Sequence[Option], settings: Settings) -> Configuration:
@@ -601,13 +599,6 @@ class _Search:
         scenario = self._found.scenario.with_(overrides)
         _native.Run(scenario.native, 0, 1, 1, False).cancel()
         return Configuration(settings, overrides, scenario)
-
-
-def _is_scenario(scenario: Scenario, overrides: Sequence[str]) -> bool:
-    """True if a scenario may have these overrides."""
-    with suppress(ScenarioError):
-        return scenario.with_(overrides) is not None
-    return False
 
 
 def _has_effect(found: Space, options: Iterable[Option], settings: Settings) -> bool:

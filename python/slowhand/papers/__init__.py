@@ -23,8 +23,7 @@ from slowhand.api import WorldError
 from slowhand.estimate import Estimate
 from slowhand.nearest import none_of
 from slowhand.papers.comparison import Paper, Row, Tally
-from slowhand.papers.part import Part
-from slowhand.papers.points import FIRST_SEED, Laboratory, NoMeasurement
+from slowhand.papers.points import FIRST_SEED, Laboratory, NoMeasurement, Part
 
 COUNT = 1000
 """The number of worlds for each point, if not given."""
@@ -109,7 +108,7 @@ class Plan:
     def worlds(self) -> int:
         """The number of worlds to run."""
         parts = _parts(self.paper.id)
-        points = {point for part in self.parts for point in parts[part].points()}
+        points = {point for part in self.parts for point in parts[part].points}
         return sum(point.worlds(self.count) for point in points)
 
     def run(self, update: Callable[[int], None] = lambda done: None) -> Reproduction:
@@ -118,36 +117,33 @@ class Plan:
         Ctrl-C and other signals end the run: the parts before it are kept.
         """
         laboratory = Laboratory(self.paper.folder, count=self.count, update=update)
-        complete: list[str] = []
-        rows: list[Row] = []
-        failures: dict[str, str] = {}
+        complete: dict[str, tuple[list[Row], str]] = {}
+        stopped = None
         try:
             for part in self.parts:
                 values, failure = self._measure(part, laboratory)
-                if failure:
-                    failures[part] = failure
-                rows += [row.judge(values[row.id]) for row in self.paper.rows if row.part == part]
-                complete.append(part)
-        except KeyboardInterrupt as stopped:
-            return Reproduction(
-                self.paper,
-                tuple(complete),
-                tuple(row for row in rows if row.reported.part in complete),
-                laboratory,
-                {part: failure for part, failure in failures.items() if part in complete},
-                stopped=stopped,
-                missing=self.parts[len(complete) :],
-            )
-        return Reproduction(self.paper, self.parts, tuple(rows), laboratory, failures)
+                rows = [row.judge(values[row.id]) for row in self.paper.rows if row.part == part]
+                complete[part] = rows, failure
+        except KeyboardInterrupt as signal:
+            stopped = signal
+        return Reproduction(
+            self.paper,
+            tuple(complete),
+            tuple(row for rows, _ in complete.values() for row in rows),
+            laboratory,
+            {part: failure for part, (_, failure) in complete.items() if failure},
+            stopped=stopped,
+            missing=self.parts[len(complete) :],
+        )
 
     def _measure(
         self, part: str, laboratory: Laboratory
     ) -> tuple[Mapping[str, Estimate | None], str]:
         """Our values for the rows of a part, or no values and the reason."""
         wanted = [row.id for row in self.paper.rows if row.part == part]
-        module = _parts(self.paper.id)[part]
+        found = _parts(self.paper.id)[part]
         try:
-            values = {f"{part}.{id}": value for id, value in module.measure(laboratory).items()}
+            values = {f"{part}.{id}": value for id, value in found.measure(laboratory).items()}
         except (NoMeasurement, WorldError) as error:
             return dict.fromkeys(wanted), str(error)
         assert set(wanted) == set(values), "reported.toml differs from the module"
@@ -174,6 +170,7 @@ def find(name: str) -> Paper:
 
 
 def _parts(name: str) -> Mapping[str, Part]:
+    """The parts of a paper, by their names in `reported.toml`."""
     package = name.replace("-", "_")
     parts: Mapping[str, Part] = importlib.import_module(f"slowhand.papers.{package}").PARTS
     return parts

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slowhand.api import Scenario
+from slowhand.papers.datagrams import Frame
 from slowhand.papers.points import FIRST_SEED, Point
 
 FINISHED = 24
@@ -36,16 +37,16 @@ def finished_octets(folder: Path, point: Point) -> int:
     """
     found = {
         HEADER + int.from_bytes(length, "big")
-        for _, frame in frames(Scenario(folder / point.scenario, list(point.variants[0])))
-        for length in _FIRST_OF_EPOCH_1.findall(frame)
+        for frame in frames(point.made(folder))
+        for length in _FIRST_OF_EPOCH_1.findall(frame.octets)
     }
     if len(found) != 1:
         raise ValueError(f"records of a Finished: found lengths {sorted(found)}, allowed: one")
     return found.pop()
 
 
-def frames(scenario: Scenario, seed: int = FIRST_SEED) -> Iterator[tuple[float, bytes]]:
-    """The frames of a world in their order: the time of the first symbol in seconds, the octets."""
+def frames(scenario: Scenario, seed: int = FIRST_SEED) -> Iterator[Frame]:
+    """The frames of a world in their order, as a sniffer that misses none hears them."""
     return Capture.of(scenario, seed).frames()
 
 
@@ -63,13 +64,13 @@ class Capture:
             scenario.capture(file, seed=seed)
             return cls(file.read_bytes())
 
-    def frames(self) -> Iterator[tuple[float, bytes]]:
-        """The frames: the time of the first symbol in seconds, the octets."""
+    def frames(self) -> Iterator[Frame]:
+        """The frames in their order."""
         for block in self._blocks(_ENHANCED_PACKET):
             high, low, octets = struct.unpack_from("<III", block, 4)
             packet = block[20 : 20 + octets]
             (before,) = struct.unpack_from("<H", packet, 2)
-            yield (high << 32 | low) / 1e9, packet[before:]
+            yield Frame((high << 32 | low) / 1e9, packet[before:])
 
     def secrets(self) -> dict[str, bytes]:
         """The secrets of a world's only session, by their labels in a key log."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -181,7 +182,7 @@ class Tally:
     """The number of rows that agree, by what they prove."""
 
     agree: Mapping[Evidence, int]
-    """The number of rows with the verdict `yes`: independent, sign, construction."""
+    """The number of rows with the verdict `yes`, by the words of `PROVES`."""
     judged: Mapping[Evidence, int]
     """The number of rows with a verdict, by the same words."""
     fitted: int
@@ -191,18 +192,10 @@ class Tally:
     @classmethod
     def of(cls, verdicts: Sequence[tuple[Verdict, Evidence | None]]) -> Tally:
         """The tally of rows, each by its verdict and its evidence."""
-        agree = dict.fromkeys(PROVES, 0)
-        judged = dict.fromkeys(PROVES, 0)
-        fitted = notes = 0
-        for verdict, evidence in verdicts:
-            if evidence in PROVES:
-                judged[evidence] += 1
-                agree[evidence] += verdict == "yes"
-            elif evidence == "fitted":
-                fitted += 1
-            else:
-                notes += 1
-        return cls(agree, judged, fitted, notes)
+        rows = Counter(evidence for _, evidence in verdicts)
+        agree = Counter(evidence for verdict, evidence in verdicts if verdict == "yes")
+        agreeing, judged = ({word: found[word] for word in PROVES} for found in (agree, rows))
+        return cls(agreeing, judged, rows["fitted"], rows[None])
 
     @property
     def independent(self) -> str:
@@ -323,12 +316,11 @@ def _rows(tables: Sequence[dict[str, Any]]) -> tuple[Reported, ...]:
 def _typed(row: dict[str, Any]) -> dict[str, Any]:
     reported = row.get("reported")
     if isinstance(reported, list):
-        row["reported"] = tuple(map(float, reported))
+        reported = tuple(map(float, reported))
     elif reported is not None:
-        row["reported"] = float(reported)
-    else:
-        row["reported"] = None
-    return {**row, "than": tuple(row.get("than", ())), "assumed": tuple(row.get("assumed", ()))}
+        reported = float(reported)
+    lists = {name: tuple(row.get(name, ())) for name in ("than", "assumed")}
+    return {**row, **lists, "reported": reported}
 
 
 def _decimals(number: float) -> int:

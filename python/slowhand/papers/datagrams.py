@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 OCTET_S = 32e-6
 """An octet at 250 kbit/s (IEEE 802.15.4-2006 section 6.5)."""
@@ -97,13 +98,16 @@ class Datagram:
     """The octets behind the headers."""
     is_complete: bool
 
-
-@dataclass(frozen=True)
-class _Headers:
-    octets: int
-    protocol: int
-    hop_limit: int
-    ports: tuple[int, int] | None
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """Its octets: of each frame, of the headers, of the payload."""
+        return {
+            "frames": self.frames,
+            "link": self.link_octets,
+            "ip": self.ip_octets,
+            "fragment": self.fragment_octets,
+            "payload": len(self.payload),
+        }
 
 
 def read(frames: Iterable[Frame]) -> list[Datagram]:
@@ -141,6 +145,7 @@ def read(frames: Iterable[Frame]) -> list[Datagram]:
         headers = _headers(rest)
         if headers is None:
             continue
+        ip_octets, protocol, hop_limit, ports = headers
         datagram = Datagram(
             source=source,
             target=target,
@@ -150,12 +155,12 @@ def read(frames: Iterable[Frame]) -> list[Datagram]:
             repeated=0,
             gaps_s=[],
             link_octets=len(frame.octets) - len(body),
-            ip_octets=headers.octets,
+            ip_octets=ip_octets,
             fragment_octets=[header] if header else [],
-            protocol=headers.protocol,
-            hop_limit=headers.hop_limit,
-            ports=headers.ports,
-            payload=rest[headers.octets :],
+            protocol=protocol,
+            hop_limit=hop_limit,
+            ports=ports,
+            payload=rest[ip_octets:],
             is_complete=not size,
         )
         open_[source, target] = (datagram, tag, size)
@@ -183,8 +188,11 @@ def _fragmentation(body: bytes) -> tuple[int, int, int, int]:
     return (size, tag, 0, 4) if kind == 0x18 else (size, tag, 8 * body[4], 5)
 
 
-def _headers(octets: bytes) -> _Headers | None:
-    """The headers of IPv6 and UDP, compressed by RFC 6282; none if they are not compressed."""
+def _headers(octets: bytes) -> tuple[int, int, int, tuple[int, int] | None] | None:
+    """Octets, protocol, hop limit and ports of the headers of IPv6 and UDP, compressed by RFC 6282.
+
+    None if they are not compressed.
+    """
     if len(octets) < 2 or octets[0] >> 5 != 3:
         return None
     first, second = octets[0], octets[1]
@@ -206,7 +214,7 @@ def _headers(octets: bytes) -> _Headers | None:
         protocol, code = UDP, octets[at]
         ports, length = _ports(code & 3, octets[at + 1 :])
         at += 1 + length + (0 if code & 4 else 2)
-    return _Headers(at, protocol, hop_limit, ports)
+    return at, protocol, hop_limit, ports
 
 
 def _ports(code: int, octets: bytes) -> tuple[tuple[int, int], int]:

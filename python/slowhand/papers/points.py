@@ -1,4 +1,4 @@
-"""The points of a figure: scenarios with some keys replaced. Each point is measured once."""
+"""Parts of papers, and their points: scenarios with some keys replaced, each measured once."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ class Point:
         merged = [{**settings, **variant} for variant in variants]
         overrides = (tuple(f"{key}={toml(value)}" for key, value in m.items()) for m in merged)
         return cls(scenario, tuple(overrides), most)
+
+    def made(self, folder: Path, variant: int = 0) -> Scenario:
+        """The scenario of a variant, from a paper's folder."""
+        return Scenario(folder / self.scenario, list(self.variants[variant]))
 
     def each(self, count: int) -> int:
         """The worlds of each variant, if the point has `count` worlds."""
@@ -154,8 +158,8 @@ class Laboratory:
         clusters: list[int] = []
         each = point.each(self.count)
         for number, overrides in enumerate(point.variants):
-            scenario = Scenario(self.folder / point.scenario, list(overrides))
-            run = Run(scenario, count=each, seed=FIRST_SEED + number * each)
+            seed = FIRST_SEED + number * each
+            run = Run(point.made(self.folder, number), count=each, seed=seed)
             run.watch(lambda done: self._update(self._done + done))
             self._done += each
             if run.panicked:
@@ -172,6 +176,22 @@ class Laboratory:
             several = len(point.variants) > 1
             clusters += [number if several else columns["seed"][i] for i in completed]
         return Measured(outcomes, samples, clusters)
+
+
+Values = Mapping[str, Estimate | None]
+"""Our value for each row, by its id without the part; none if no handshake completed."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a paper: a table, a figure or a section."""
+
+    measure: Callable[[Laboratory], Values]
+    """Our values for its rows."""
+    points: Sequence[Point] = ()
+    """The points to run; none if what it needs is in captures, in buffers, or in a formula."""
+    draw: Callable[[Laboratory, Path], list[Path]] = lambda laboratory, folder: []
+    """Draws its figures from the measured points. Returns the files."""
 
 
 def _words(overrides: Sequence[str]) -> str:

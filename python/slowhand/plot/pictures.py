@@ -76,9 +76,7 @@ def ecdf(
             if values:
                 axes.step([values[0], *values], [0, *shares], where="post", color=colour)
             axes.plot([], [], color=colour, label=_short(name))
-        axes.set_ylim(0, 101)
-        axes.set_xlabel(_label(metric))
-        axes.set_ylabel(f"{what} that completed [% of all]")
+        axes.set(xlabel=_label(metric), ylabel=f"{what} that completed [% of all]", ylim=(0, 101))
         _legend(axes, len(samples))
         _write(made, path)
 
@@ -91,21 +89,10 @@ def box(samples: Samples, path: PathLike, *, metric: str = "duration_s") -> None
     with sheet(width=max(4.0, 1.6 + 0.9 * len(samples))) as made:
         (axes,) = made.axes
         values = [_completed(frame, metric) for frame in samples.values()]
-        drawn = axes.boxplot(
-            values,
-            widths=0.6,
-            patch_artist=True,
-            whis=(5, 95),
-            showfliers=False,
-            medianprops={"color": "black", "linewidth": 2},
-        )
-        for patch in drawn["boxes"]:
-            patch.set(facecolor=COLOURS[4], alpha=0.6)
-        places = range(1, len(samples) + 1)
-        axes.set_xticks(list(places), [_short(name) for name in samples], rotation=20, ha="right")
+        places = made.boxes(axes, values, width=0.6)
+        axes.set_xticks(places, [_short(name) for name in samples], rotation=20, ha="right")
         axes.set_ylim(bottom=0)
-        axes.set_xlabel("box: quartiles; whiskers: 5 % and 95 %")
-        axes.set_ylabel(_label(metric))
+        axes.set(xlabel="box: quartiles; whiskers: 5 % and 95 %", ylabel=_label(metric))
         _write(made, path)
 
 
@@ -138,8 +125,7 @@ def curve(table: polars.DataFrame, path: PathLike, *, x: str, metric: str = "dur
         if len(places) <= MOST_TICKS:
             made.ticks(axes, places, [_plain(place) for place in places])
         axes.set_ylim(bottom=0)
-        axes.set_xlabel(x)
-        axes.set_ylabel(f"{_label(metric)}, mean and 95 % interval")
+        axes.set(xlabel=x, ylabel=f"{_label(metric)}, mean and 95 % interval")
         _write(made, path)
 
 
@@ -171,8 +157,7 @@ def heat_map(
                     dark = high > low and (number - low) / (high - low) > 0.5
                     colour = "white" if dark else "black"
                     axes.text(i, j, f"{number:.3g}", ha="center", va="center", color=colour)
-        axes.set_xlabel(x)
-        axes.set_ylabel(y)
+        axes.set(xlabel=x, ylabel=y)
         made.figure.colorbar(image, ax=axes, label=_label(value))
         _write(made, path)
 
@@ -213,8 +198,7 @@ def pareto(
                 _short(name), (a, b), xytext=(6, 6), textcoords="offset points", fontsize=9
             )
         axes.margins(x=0.15, y=0.12)
-        axes.set_xlabel(_label(x))
-        axes.set_ylabel(_label(y))
+        axes.set(xlabel=_label(x), ylabel=_label(y))
         _write(made, path)
 
 
@@ -242,8 +226,7 @@ def buffers(inspection: Inspection, path: PathLike) -> None:
                 axes.step(times, levels, line, where="post", color=colour, label=name, lw=1.2)
                 shown += 1
             axes.set_ylim(bottom=0)
-            axes.set_xlabel("time [s]")
-            axes.set_ylabel(what)
+            axes.set(xlabel="time [s]", ylabel=what)
             _legend(axes, shown)
         _write(made, path)
 
@@ -289,20 +272,18 @@ def life(document: Mapping[str, Any], path: PathLike) -> None:
                 max(0.0, next(part["mah"] for part in row["parts"] if part["name"] == name))
                 for _, row in rows
             ]
-            if max(v / all_ for v, all_ in zip(values, sums, strict=True)) < LEAST_DRAWN:
-                left = [a + b for a, b in zip(left, values, strict=True)]
-                continue
-            axes.barh(
-                range(len(rows)),
-                values,
-                left=left,
-                height=0.7,
-                color=colour,
-                hatch=hatch,
-                edgecolor="white" if hatch else "#404040",
-                linewidth=0 if hatch else 0.5,
-                label=words.part(name, document["link_layer"]),
-            )
+            if max(v / all_ for v, all_ in zip(values, sums, strict=True)) >= LEAST_DRAWN:
+                axes.barh(
+                    range(len(rows)),
+                    values,
+                    left=left,
+                    height=0.7,
+                    color=colour,
+                    hatch=hatch,
+                    edgecolor="white" if hatch else "#404040",
+                    linewidth=0 if hatch else 0.5,
+                    label=words.part(name, document["link_layer"]),
+                )
             for place, (value, start) in enumerate(zip(values, left, strict=True)):
                 if value > LEAST_LABELLED * max(sums):
                     axes.text(

@@ -37,7 +37,7 @@ from slowhand.terminal import Terminal
 __all__ = ["LIBRARIES", "Snippet", "show", "snippets"]
 
 LIBRARIES: dict[str, Callable[[Session], list[Snippet]]] = {
-    module.LIBRARY: module.snippets
+    module.OFFER.library: module.snippets
     for module in (
         mbedtls,
         zephyr,

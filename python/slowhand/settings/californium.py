@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from slowhand.settings import suites
-from slowhand.settings.session import (
-    CERTIFICATE,
-    DTLS12,
-    PSK,
-    RAW_PUBLIC_KEY,
-    End,
-    Offer,
-    Session,
-    nearest,
-)
-from slowhand.settings.text import HASH, Snippet, head, text
-
-LIBRARY, VERSION = "californium", "3.14.0"
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, nearest
+from slowhand.settings.text import Snippet
 
 PROPERTIES = {
     # scandium-core/.../scandium/config/DtlsConfig.java of Californium 3.14.0, and their types there
@@ -50,10 +38,11 @@ IPV6_HEADERS = 128
 """Octets that it takes from the MTU: IPV6_HEADER_LENGTH in .../scandium/dtls/RecordLayer.java."""
 
 OFFER = Offer(
+    "californium",
+    "3.14.0",
     "Californium",
-    (DTLS12,),
-    suites.of(LIBRARY),
-    (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
+    (Protocol.DTLS12,),
+    (Credential.PSK, Credential.CERTIFICATE, Credential.RAW_PUBLIC_KEY),
     record_sizes=True,
     connection_ids=32,  # it has no limit of its own; RFC 9146 has 255
     resumptions=("id",),
@@ -63,16 +52,16 @@ OFFER = Offer(
 def snippets(session: Session) -> list[Snippet]:
     """The properties of both ends."""
     end, notes = nearest(session, OFFER)
-    where = {
-        PSK: "The key is set in Java: DtlsConnectorConfig.Builder.setAdvancedPskStore().",
-        CERTIFICATE: "The keys are set in Java: DtlsConnectorConfig.Builder"
-        ".setCertificateIdentityProvider() and .setAdvancedCertificateVerifier().",
-    }
-    note = where.get(end.credential, where[CERTIFICATE])
-    title = f"Californium {VERSION}, both ends: the session of {session.scenario}."
+    note = "The key is set in Java: DtlsConnectorConfig.Builder.setAdvancedPskStore()."
+    if end.credential != Credential.PSK:
+        note = (
+            "The keys are set in Java: DtlsConnectorConfig.Builder"
+            ".setCertificateIdentityProvider() and .setAdvancedCertificateVerifier()."
+        )
+    title = f"Californium {OFFER.version}, both ends: the session of {session.scenario}."
     how = "Configuration.createStandardWithFile() reads this file."
-    lines = text(head(HASH, [title, *notes, note, how]), _properties(end))
-    return [Snippet(LIBRARY, VERSION, "properties", "Californium3.properties", lines, tuple(notes))]
+    sentences, file = [title, *notes, note, how], "Californium3.properties"
+    return [OFFER.snippet("properties", file, sentences, _properties(end), notes=notes)]
 
 
 def _properties(end: End) -> list[str]:
@@ -80,8 +69,8 @@ def _properties(end: End) -> list[str]:
     lines = [f"DTLS.CIPHER_SUITES={suite}"]
     if end.parts.is_mode("CBC"):  # CipherSuite.java does not recommend it: refused by default
         lines.append("DTLS.RECOMMENDED_CIPHER_SUITES_ONLY=false")
-    if end.credential != PSK:
-        kind = "X_509" if end.credential == CERTIFICATE else "RAW_PUBLIC_KEY"
+    if end.credential != Credential.PSK:
+        kind = "X_509" if end.credential == Credential.CERTIFICATE else "RAW_PUBLIC_KEY"
         asks = "NEEDED" if end.auth == "mutual" else "NONE"
         lines += [f"DTLS.CERTIFICATE_TYPES={kind}", f"DTLS.CLIENT_AUTHENTICATION_MODE={asks}"]
     if end.curve is not None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from slowhand.settings import c_code, suites
-from slowhand.settings.session import CERTIFICATE, DTLS12, PSK, End, Offer, Session, nearest
-from slowhand.settings.text import HASH, C, Snippet, head, text
-
-LIBRARY, VERSION = "contiki-ng", "5.0"
+from slowhand.settings import c_code
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, nearest
+from slowhand.settings.text import Snippet
 
 MACROS = (
     # os/net/app-layer/coap/mbedtls-support/dtls-support-config.h of Contiki-NG 5.0
@@ -37,18 +35,19 @@ VARIABLES = (
 )
 """The variables of make that a snippet may have."""
 
-FIXED = {
+FIXED: dict[str, str] = {
     # setup_session() in mbedtls-support.c. dtls-support-config.h says AES_128 of the first.
-    PSK: "TLS_PSK_WITH_AES_256_CCM_8",
-    CERTIFICATE: "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+    Credential.PSK: "TLS_PSK_WITH_AES_256_CCM_8",
+    Credential.CERTIFICATE: "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
 }
 """The only suite that a session offers, unless it offers all."""
 
 OFFER = Offer(
+    "contiki-ng",
+    "5.0",
     "Contiki-NG",
-    (DTLS12,),
-    suites.of(LIBRARY),
-    (PSK, CERTIFICATE),
+    (Protocol.DTLS12,),
+    (Credential.PSK, Credential.CERTIFICATE),
     resumptions=(),
 )
 
@@ -62,14 +61,13 @@ def snippets(session: Session) -> list[Snippet]:
             f"Contiki-NG offers {FIXED[end.credential]} alone, or all of its suites: then the"
             f" server has to choose {end.suite}."
         )
-    if end.credential == CERTIFICATE and end.auth == "server":
+    if end.credential == Credential.CERTIFICATE and end.auth == "server":
         notes.append("A client of Contiki-NG needs a certificate too.")
-    title = f"Contiki-NG {VERSION}: the session of {session.scenario}."
-    conf = text(head(C, [title, *notes]), _macros(end, offers_all))
-    make = text(head(HASH, [title]), _variables(end))
+    title = f"Contiki-NG {OFFER.version}: the session of {session.scenario}."
+    macros = _macros(end, offers_all)
     return [
-        Snippet(LIBRARY, VERSION, "c", "project-conf.h", conf, tuple(notes)),
-        Snippet(LIBRARY, VERSION, "make", "Makefile", make, ()),
+        OFFER.snippet("c", "project-conf.h", [title, *notes], macros, notes=notes),
+        OFFER.snippet("make", "Makefile", [title], _variables(end)),
     ]
 
 
@@ -95,7 +93,7 @@ def _macros(end: End, offers_all: bool) -> list[str]:
         ]
     if offers_all:
         lines.append("#define COAP_MBEDTLS_CONF_USE_ALL_CIPHERSUITES")
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         return [
             *lines,
             f"#define COAP_DTLS_PSK_DEFAULT_IDENTITY {c_code.string(end.psk_identity or '')}",
@@ -109,7 +107,7 @@ def _macros(end: End, offers_all: bool) -> list[str]:
 
 
 def _variables(end: End) -> list[str]:
-    kind = "PSK" if end.credential == PSK else "CERT"
+    kind = "PSK" if end.credential == Credential.PSK else "CERT"
     return [
         "MAKE_WITH_DTLS = 1",
         "MAKE_COAP_DTLS_WITH_CLIENT = 1",

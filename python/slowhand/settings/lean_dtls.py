@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from slowhand.settings import c_code, suites
-from slowhand.settings.session import (
-    CERTIFICATE,
-    DTLS12,
-    DTLS13,
-    PSK,
-    RAW_PUBLIC_KEY,
-    End,
-    Offer,
-    Session,
-    Timer,
-    nearest,
-)
-from slowhand.settings.text import RUST, C, Snippet, head, literal, seconds, text
-
-LIBRARY, VERSION = "lean-dtls", "0.1.0"
+from slowhand.settings import c_code
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, Timer, nearest
+from slowhand.settings.text import Snippet, literal, needed, seconds
 
 AEADS = {
     # crates/lean-dtls/src/crypto.rs
@@ -28,9 +15,10 @@ AEADS = {
 
 OFFER = Offer(
     "lean-dtls",
-    (DTLS12, DTLS13),
-    suites.of(LIBRARY),
-    (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
+    "0.1.0",
+    "lean-dtls",
+    (Protocol.DTLS12, Protocol.DTLS13),
+    (Credential.PSK, Credential.CERTIFICATE, Credential.RAW_PUBLIC_KEY),
     record_sizes=True,
     connection_ids=8,  # MAX_CONNECTION_ID
     resumptions=("id", "ticket"),
@@ -48,7 +36,7 @@ def snippets(session: Session) -> list[Snippet]:
     end, notes = nearest(session, OFFER)
     if end.curve == "secp192r1":
         notes.append("lean-dtls has no secp192r1: this is secp256r1.")
-    if end.cookie is False and end.protocol == DTLS12:
+    if end.cookie is False and end.protocol == Protocol.DTLS12:
         notes.append(
             "A server of DTLS 1.2 leaves the cookie out for the addresses of"
             " Credentials::is_known()."
@@ -57,10 +45,9 @@ def snippets(session: Session) -> list[Snippet]:
         notes.append("lean-dtls does not resume sessions of DTLS 1.3.")
     if "known_address" in _switches(end):
         notes.append("A server finds the key by Credentials::find_psk_by_address().")
-    title = f"lean-dtls {VERSION}, both ends: the session of {session.scenario}."
-    lines = text(head(RUST, [title, *notes]), "", _rust(end))
-    found = [Snippet(LIBRARY, VERSION, "rust", "configure.rs", lines, tuple(notes))]
-    if end.credential == PSK:
+    title = f"lean-dtls {OFFER.version}, both ends: the session of {session.scenario}."
+    found = [OFFER.snippet("rust", "configure.rs", [title, *notes], "", _rust(end), notes=notes)]
+    if end.credential == Credential.PSK:
         found.append(_c(end, title, session.notes))
     return found
 
@@ -70,27 +57,27 @@ def _rust(end: End) -> list[str]:
     names = {
         "Config": True,
         "ConfigError": True,
-        "Credentials": end.credential != PSK,
+        "Credentials": end.credential != Credential.PSK,
         "Growth": any("Growth::" in line for line in lines),
         "Lean": bool(end.lean),
         "MaxFragmentLength": any("MaxFragmentLength" in line for line in lines),
-        "Psk": end.credential == PSK,
+        "Psk": end.credential == Credential.PSK,
         "Suite": not end.is_13,
         "Timeouts": True,
         "Versions": end.is_13,
     }
-    uses = ", ".join(name for name, is_used in names.items() if is_used)
+    uses = ", ".join(needed(names))
     groups = ["Aead"] if end.is_13 else []
     groups += ["Group"] if any("Group::" in line for line in lines) else []
     crypto = f"{{{', '.join(groups)}}}" if len(groups) > 1 else "".join(groups)
     imports = [f"use lean_dtls::crypto::{crypto};"] if groups else []
     imports += [f"use lean_dtls::{{{uses}}};", ""]
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         signature = "pub fn configure(key: &[u8]) -> Result<Config<[Psk<'_>; 1]>, ConfigError> {"
         identity = "b" + literal(end.psk_identity or "", "", "\\x{:02x}")
         own = [f"    let credentials = [Psk {{ identity: {identity}, key }}];"]
     else:
-        kind = "an `X509`" if end.credential == CERTIFICATE else "a `RawPublicKey`"
+        kind = "an `X509`" if end.credential == Credential.CERTIFICATE else "a `RawPublicKey`"
         imports.append(f"/// The credentials are {kind}.")
         signature = (
             "pub fn configure<K: Credentials>(credentials: K) -> Result<Config<K>, ConfigError> {"
@@ -116,7 +103,7 @@ def _calls(end: End) -> list[str]:
             calls.append("without_cookie()")
     else:
         calls.append(f"with_suites(&[Suite::{end.suite}])")
-    if end.credential != PSK or end.parts.is_ephemeral or end.psk_mode == "psk_dhe_ke":
+    if end.credential != Credential.PSK or end.parts.is_ephemeral or end.psk_mode == "psk_dhe_ke":
         calls.append("with_groups(&[Group::P256])")
     if end.max_fragment_length is not None:
         length = f"MaxFragmentLength::Octets{end.max_fragment_length}"
@@ -140,11 +127,10 @@ def _timer(timer: Timer | None) -> list[str]:
     first, maximum = (max(1, round(time)) for time in (timer.first_ms, timer.maximum_ms))
     floor = "" if timer.floor_ms is None else f", floor_ms: Some({round(timer.floor_ms)})"
     growth = ", growth: Growth::Variable" if timer.growth == "cocoa" else ""
+    grows = "growing" if growth else "doubling"
     times = f"initial_ms: {first}, maximum_ms: {maximum}{floor}{growth}, ..Timeouts::DEFAULT"
     return [
-        "    // Milliseconds: the first timeout, and where it stops growing."
-        if growth
-        else "    // Milliseconds: the first timeout, and where it stops doubling.",
+        f"    // Milliseconds: the first timeout, and where it stops {grows}.",
         f"    let timeouts = Timeouts {{ {times} }};",
     ]
 
@@ -185,14 +171,15 @@ def _c(end: End, title: str, around: tuple[str, ...]) -> Snippet:
         "resumption": end.resumption is not None,
         "the lean profile": bool(end.lean),
     }
-    missing = [name for name, is_wanted in wanted.items() if is_wanted]
-    if missing:
+    if missing := needed(wanted):
         notes.append(f"The calls in C do not have: {', '.join(missing)}.")
     identity = end.psk_identity or ""
     first = max(1, round(end.timer.first_ms)) if end.timer else 0
     default = "" if end.timer else "; 0: its default"
-    lines = text(
-        head(C, [title, *notes]),
+    return OFFER.snippet(
+        "c",
+        "configure.c",
+        [title, *notes],
         '#include "lean_dtls.h"',
         "",
         "/* `keys` must stay where it is as long as the client or server is used. */",
@@ -213,5 +200,5 @@ def _c(end: End, title: str, around: tuple[str, ...]) -> Snippet:
         "    };",
         "    return config;",
         "}",
+        notes=notes,
     )
-    return Snippet(LIBRARY, VERSION, "c", "configure.c", lines, tuple(notes))

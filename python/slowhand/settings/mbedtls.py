@@ -5,30 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from slowhand.settings import c_code, suites
-from slowhand.settings.session import (
-    CERTIFICATE,
-    DTLS12,
-    PASSWORD,
-    PSK,
-    TLS12,
-    TLS13,
-    End,
-    Offer,
-    Session,
-    nearest,
-)
-from slowhand.settings.text import C, Snippet, head, needed, text
-
-LIBRARY, VERSION = "mbedtls", "3.6.5"
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, nearest
+from slowhand.settings.text import Snippet, needed
 
 LEAST_MTU = 192
 """Octets: a ClientHello of the longest that slowhand has sent. The library does not cut it."""
 
 OFFER = Offer(
+    "mbedtls",
+    "3.6.5",
     "mbedTLS",
-    (DTLS12, TLS12, TLS13),
-    suites.of(LIBRARY),
-    (PSK, CERTIFICATE, PASSWORD),
+    (Protocol.DTLS12, Protocol.TLS12, Protocol.TLS13),
+    (Credential.PSK, Credential.CERTIFICATE, Credential.PASSWORD),
     connection_ids=32,  # MBEDTLS_SSL_CID_IN_LEN_MAX, include/mbedtls/mbedtls_config.h
     resumptions=("id", "ticket"),
 )
@@ -43,10 +31,11 @@ def snippets(session: Session) -> list[Snippet]:
     calls = _prepare(end)
     order = "configure() comes after mbedtls_ssl_config_defaults()"
     order += ", prepare() after mbedtls_ssl_setup()." if calls else "."
-    lines = text(
-        head(
-            C, [f"mbedTLS {VERSION}, both ends: the session of {session.scenario}.", *notes, order]
-        ),
+    title = f"mbedTLS {OFFER.version}, both ends: the session of {session.scenario}."
+    made = OFFER.snippet(
+        "c",
+        "configure.c",
+        [title, *notes, order],
         "#include <mbedtls/ssl.h>",
         *(["#include <mbedtls/ssl_cookie.h>"] if _has_cookie(end) else []),
         "",
@@ -57,8 +46,9 @@ def snippets(session: Session) -> list[Snippet]:
         "",
         c_code.function("configure", _parameters(end), _configure(end), 0),
         calls,
+        notes=notes,
     )
-    return [Snippet(LIBRARY, VERSION, "c", "configure.c", lines, tuple(notes))]
+    return [made]
 
 
 def constant(suite: str) -> str:
@@ -69,7 +59,7 @@ def constant(suite: str) -> str:
 
 def _has_cookie(end: End) -> bool:
     """True if the server asks for a cookie: one of this library does, unless it is told not to."""
-    return end.protocol == DTLS12 and end.cookie is not False
+    return end.protocol == Protocol.DTLS12 and end.cookie is not False
 
 
 def _required(end: End) -> list[str]:
@@ -100,9 +90,9 @@ def _group(end: End) -> list[str]:
 
 def _parameters(end: End) -> list[str]:
     cookies = ["mbedtls_ssl_cookie_ctx *cookies"] if _has_cookie(end) else []
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         return ["mbedtls_ssl_config *conf, const unsigned char *key, size_t key_length", *cookies]
-    if end.credential == CERTIFICATE:
+    if end.credential == Credential.CERTIFICATE:
         own = "mbedtls_x509_crt *certificate, mbedtls_pk_context *key"
         return ["mbedtls_ssl_config *conf", "mbedtls_x509_crt *authority", own, *cookies]
     return ["mbedtls_ssl_config *conf", *cookies]
@@ -159,7 +149,7 @@ def _configure(end: End) -> list[str]:
 def _is_weak(end: End) -> bool:
     """True if the library refuses certificates of this length by default (library/x509_crt.c)."""
     is_short = end.curve == "secp192r1" or (end.rsa_bits or 2048) < 2048
-    return end.credential == CERTIFICATE and is_short
+    return end.credential == Credential.CERTIFICATE and is_short
 
 
 def _profile(end: End) -> list[str]:
@@ -178,7 +168,7 @@ def _profile(end: End) -> list[str]:
 
 
 def _credentials(end: End) -> list[str]:
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         identity = end.psk_identity or ""
         length = len(identity.encode())
         return [
@@ -188,7 +178,7 @@ def _credentials(end: End) -> list[str]:
             "    if (ret != 0)",
             "        return ret;",
         ]
-    if end.credential == CERTIFICATE:
+    if end.credential == Credential.CERTIFICATE:
         required = "mbedtls_ssl_conf_authmode(conf, MBEDTLS_SSL_VERIFY_REQUIRED);"
         own = "mbedtls_ssl_conf_own_cert(conf, certificate, key)"
         if end.auth == "server":
@@ -214,7 +204,7 @@ def _prepare(end: End) -> list[str]:
     parameters, lines = ["mbedtls_ssl_context *ssl"], []
     if end.mtu is not None:
         lines += [c_code.DATAGRAM, f"    mbedtls_ssl_set_mtu(ssl, {end.mtu});"]
-    if end.credential == PASSWORD:
+    if end.credential == Credential.PASSWORD:
         parameters = [f"{parameters[0]}, const unsigned char *password", "size_t password_length"]
         lines += _checked("mbedtls_ssl_set_hs_ecjpake_password(ssl, password, password_length)")
     if end.connection_id is not None:

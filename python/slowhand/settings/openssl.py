@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from slowhand.settings import c_code, suites
-from slowhand.settings.session import (
-    CERTIFICATE,
-    DTLS12,
-    PSK,
-    TLS12,
-    TLS13,
-    End,
-    Offer,
-    Session,
-    nearest,
-)
+from slowhand.settings import c_code
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, nearest
 from slowhand.settings.suites import Suite
-from slowhand.settings.text import C, Snippet, head, seconds, text
-
-LIBRARY, VERSION = "openssl", "3.5.5"
+from slowhand.settings.text import Snippet, seconds
 
 GROUPS = {"secp256r1": "NID_X9_62_prime256v1", "secp192r1": "NID_X9_62_prime192v1"}
 """include/openssl/obj_mac.h of OpenSSL 3.5.5."""
@@ -41,10 +29,11 @@ LONGEST_MS = 4_294_000
 """The longest timeout: DTLS_timer_cb in include/openssl/ssl.h has an unsigned int, microseconds."""
 
 OFFER = Offer(
+    "openssl",
+    "3.5.5",
     "OpenSSL",
-    (DTLS12, TLS12, TLS13),
-    suites.of(LIBRARY),
-    (PSK, CERTIFICATE),
+    (Protocol.DTLS12, Protocol.TLS12, Protocol.TLS13),
+    (Credential.PSK, Credential.CERTIFICATE),
     resumptions=("id", "ticket"),
 )
 
@@ -72,14 +61,14 @@ def snippets(session: Session) -> list[Snippet]:
         )
     if "\0" in (end.psk_identity or ""):
         notes.append("OpenSSL takes an identity up to its first NUL.")
-    title = f"OpenSSL {VERSION}, both ends: the session of {session.scenario}."
+    title = f"OpenSSL {OFFER.version}, both ends: the session of {session.scenario}."
     calls = _prepare(end)
     order = "configure() comes after SSL_CTX_new()"
     if calls:
         order += f", prepare() after {'SSL_set_bio' if is_short(end.mtu) else 'SSL_new'}()"
     order += "."
-    code = text(head(C, [title, *notes, order]), _code(end), calls)
-    return [Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes))]
+    sentences = [title, *notes, order]
+    return [OFFER.snippet("c", "configure.c", sentences, _code(end), calls, notes=notes)]
 
 
 def constant(suite: Suite) -> str:
@@ -98,7 +87,7 @@ def is_short(mtu: int | None) -> bool:
 
 def _code(end: End) -> list[str]:
     lines = ["#include <string.h>", "", "#include <openssl/ssl.h>", ""]
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         server = ["SSL *ssl, const char *identity, unsigned char *key", "unsigned room"]
         lines += c_code.keys(end.psk_identity, "SSL", server)
     if end.timer:
@@ -108,11 +97,10 @@ def _code(end: End) -> list[str]:
 
 
 def _parameters(end: End) -> list[str]:
-    if end.credential != CERTIFICATE:
+    if end.credential != Credential.CERTIFICATE:
         return []
-    if end.auth == "server":
-        return ["int is_server", "const char *authority", "const char *chain", "const char *key"]
-    return ["const char *authority", "const char *chain", "const char *key"]
+    files = ["const char *authority", "const char *chain", "const char *key"]
+    return ["int is_server", *files] if end.auth == "server" else files
 
 
 def _timer(first_us: int, maximum_us: int) -> list[str]:
@@ -150,7 +138,7 @@ def _configure(end: End) -> list[str]:
     ]
     if end.curve is not None:
         lines += _checked("SSL_CTX_set1_groups(context, groups, 1)")
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         lines += [
             "    SSL_CTX_set_psk_client_callback(context, client_key);",
             "    SSL_CTX_set_psk_server_callback(context, server_key);",

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from slowhand.settings import c_code, suites
-from slowhand.settings.session import (
-    CERTIFICATE,
-    DTLS12,
-    PASSWORD,
-    PSK,
-    End,
-    Offer,
-    Session,
-    nearest,
-)
-from slowhand.settings.text import HASH, C, Snippet, head, seconds, text
-
-LIBRARY, VERSION = "openthread", "main at 47bdaab8"
+from slowhand.settings import c_code
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, nearest
+from slowhand.settings.text import Snippet, seconds
 
 MACROS = (
     # src/core/config/coap.h, src/core/config/secure_transport.h of OpenThread at c182933979d7
@@ -40,10 +29,11 @@ OWN_MS = (8000, 60000)
 """Its timeouts: mbedtls_ssl_conf_handshake_timeout() in src/core/meshcop/secure_transport.cpp."""
 
 OFFER = Offer(
+    "openthread",
+    "main at 47bdaab8",
     "OpenThread",
-    (DTLS12,),
-    suites.of(LIBRARY),
-    (PSK, CERTIFICATE, PASSWORD),
+    (Protocol.DTLS12,),
+    (Credential.PSK, Credential.CERTIFICATE, Credential.PASSWORD),
     fragment_lengths=False,
 )
 
@@ -55,23 +45,21 @@ def snippets(session: Session) -> list[Snippet]:
         notes.append(
             f"OpenThread sets no limit for its datagrams ({end.mtu} octets in the scenario)."
         )
-    title = f"OpenThread {VERSION}: the session of {session.scenario}."
-    conf = text(
-        head(C, [title, "Name this file in OPENTHREAD_PROJECT_CORE_CONFIG_FILE.", *notes]),
-        [f"#define {macro} 1" for macro in _macros(end)],
-    )
+    title = f"OpenThread {OFFER.version}: the session of {session.scenario}."
     file = "openthread-core-project-config.h"
-    found = [Snippet(LIBRARY, VERSION, "c", file, conf, tuple(notes))]
-    if end.credential != PASSWORD:
-        code = text(head(C, [title, *notes]), _calls(end))
-        found.append(Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes)))
+    sentences = [title, "Name this file in OPENTHREAD_PROJECT_CORE_CONFIG_FILE.", *notes]
+    macros = [f"#define {macro} 1" for macro in _macros(end)]
+    found = [OFFER.snippet("c", file, sentences, macros, notes=notes)]
+    if end.credential != Credential.PASSWORD:
+        made = OFFER.snippet("c", "configure.c", [title, *notes], _calls(end), notes=notes)
+        found.append(made)
     if end.timer and end.timer.whole_ms != OWN_MS:
         found.append(_change(end.timer.whole_ms, session.scenario))
     return found
 
 
 def _macros(end: End) -> list[str]:
-    if end.credential == PASSWORD:  # commissioning
+    if end.credential == Credential.PASSWORD:  # commissioning
         return ["OPENTHREAD_CONFIG_JOINER_ENABLE"]
     return ["OPENTHREAD_CONFIG_COAP_API_ENABLE", "OPENTHREAD_CONFIG_COAP_SECURE_API_ENABLE"]
 
@@ -85,17 +73,19 @@ def _change(new: tuple[int, int], scenario: str) -> Snippet:
         " top of its sources, before you compile."
     )
     call = f"(\\&mConf, {new[0]}, {new[1]})"
-    lines = text(
-        head(HASH, [f"OpenThread {VERSION}: the timer of {scenario}.", note]),
+    return OFFER.snippet(
+        "sh",
+        "timer.sh",
+        [f"OpenThread {OFFER.version}: the timer of {scenario}.", note],
         f"sed -i 's/(&mConf, {old[0]}, {old[1]})/{call}/' \\",
         "    src/core/meshcop/secure_transport.cpp",
+        notes=[note],
     )
-    return Snippet(LIBRARY, VERSION, "sh", "timer.sh", lines, (note,))
 
 
 def _calls(end: End) -> list[str]:
     lines = ["#include <string.h>", "", "#include <openthread/coap_secure.h>", ""]
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         identity = end.psk_identity or ""
         length = len(identity.encode())
         return [

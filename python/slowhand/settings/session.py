@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from slowhand import _native
+from slowhand.settings import suites
 from slowhand.settings.suites import SUITES, Suite
+from slowhand.settings.text import HASH, STYLES, Snippet, head, text
 
-DTLS12, DTLS13, TLS12, TLS13 = "dtls1.2", "dtls1.3", "tls1.2", "tls1.3"
-PSK, RAW_PUBLIC_KEY, CERTIFICATE, PASSWORD = "psk", "raw_public_key", "certificate", "ecjpake"
 
-NAMES = {
-    DTLS12: "DTLS 1.2",
-    DTLS13: "DTLS 1.3",
-    TLS12: "TLS 1.2",
-    TLS13: "TLS 1.3",
-    PSK: "a pre-shared key",
-    RAW_PUBLIC_KEY: "a raw public key",
-    CERTIFICATE: "certificates",
-    PASSWORD: "a password (EC-JPAKE)",
+class Protocol(StrEnum):
+    """The protocols that have settings, by their names in a scenario."""
+
+    DTLS12, DTLS13, TLS12, TLS13 = "dtls1.2", "dtls1.3", "tls1.2", "tls1.3"
+
+
+class Credential(StrEnum):
+    """The credentials, by their names in a scenario."""
+
+    PSK, RAW_PUBLIC_KEY, CERTIFICATE = "psk", "raw_public_key", "certificate"
+    PASSWORD = "ecjpake"
+
+
+NAMES: dict[str, str] = {
+    Protocol.DTLS12: "DTLS 1.2",
+    Protocol.DTLS13: "DTLS 1.3",
+    Protocol.TLS12: "TLS 1.2",
+    Protocol.TLS13: "TLS 1.3",
+    Credential.PSK: "a pre-shared key",
+    Credential.RAW_PUBLIC_KEY: "a raw public key",
+    Credential.CERTIFICATE: "certificates",
+    Credential.PASSWORD: "a password (EC-JPAKE)",
 }
 """The words for a value."""
 
-MANDATORY = {PSK: "TLS_PSK_WITH_AES_128_CCM_8", CERTIFICATE: "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8"}
+MANDATORY: dict[str, str] = {
+    Credential.PSK: "TLS_PSK_WITH_AES_128_CCM_8",
+    Credential.CERTIFICATE: "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
+}
 """The suites of RFC 7925, sections 4.1 to 4.4: every library for small devices has them."""
 
 
@@ -76,29 +93,17 @@ class End:
     @property
     def is_stream(self) -> bool:
         """True if the session runs over TCP."""
-        return self.protocol in (TLS12, TLS13)
+        return self.protocol in (Protocol.TLS12, Protocol.TLS13)
 
     @property
     def is_13(self) -> bool:
         """True with version 1.3."""
-        return self.protocol in (DTLS13, TLS13)
+        return self.protocol in (Protocol.DTLS13, Protocol.TLS13)
 
     @property
     def has_rsa(self) -> bool:
         """True if the suite has RSA."""
         return self.rsa_bits is not None
-
-    def without_datagrams(self) -> End:
-        """The end without what only datagrams have."""
-        return replace(
-            self,
-            timer=None,
-            mtu=None,
-            connection_id=None,
-            cookie=None,
-            false_start=False,
-            lean=(),
-        )
 
 
 @dataclass(frozen=True)
@@ -168,11 +173,14 @@ def _end(values: dict[str, Any]) -> End:
 
 @dataclass(frozen=True)
 class Offer:
-    """The abilities of a library, of those that a session asks for."""
+    """A library, and its abilities, of those that a session asks for."""
 
+    library: str
+    """As `slowhand settings --library` takes it."""
+    version: str
+    """The version whose names its snippets have."""
     name: str
     protocols: tuple[str, ...]
-    suites: Collection[str]
     credentials: tuple[str, ...]
     fragment_lengths: bool = True
     record_sizes: bool = False
@@ -180,6 +188,23 @@ class Offer:
     connection_ids: int | None = None
     """Octets of the longest connection ID; None: it has none."""
     resumptions: tuple[str, ...] = ()
+
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """Its suites."""
+        return suites.of(self.library)
+
+    def snippet(
+        self,
+        language: str,
+        file: str,
+        sentences: Iterable[str],
+        *parts: str | Sequence[str],
+        notes: Iterable[str] = (),
+    ) -> Snippet:
+        """A file for it, of some parts. The sentences stand in a comment at its top."""
+        lines = text(head(STYLES.get(language, HASH), sentences), *parts)
+        return Snippet(self.library, self.version, language, file, lines, tuple(notes))
 
 
 def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
@@ -193,13 +218,14 @@ def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
         other = _version(end, offer)
         notes.append(f"{has} has no {NAMES[end.protocol]}: this is {NAMES[other]}.")
         end = replace(end, protocol=other, psk_mode=None)
-        if end.is_stream:
-            end = end.without_datagrams()
+        if end.is_stream:  # without what only datagrams have
+            end = replace(end, timer=None, mtu=None, connection_id=None, cookie=None)
+            end = replace(end, false_start=False, lean=())
     if end.credential not in offer.credentials:
         other = _credential(end, offer)
         notes.append(f"{has} has no {_word(end.credential)}: this is {NAMES[other]}.")
         end = replace(end, credential=other)
-        if other == PSK:
+        if other == Credential.PSK:
             end = replace(end, auth="psk", psk_identity=end.psk_identity or "Client_identity")
         else:
             end = replace(end, auth="mutual", psk_identity=None, psk_mode=None)
@@ -213,7 +239,7 @@ def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
         end = replace(end, rsa_bits=end.rsa_bits if end.parts.exchange.endswith("RSA") else None)
         if not (end.is_13 or end.parts.is_ephemeral):
             end = replace(end, curve=None)
-        elif end.curve is None and end.credential != PSK:
+        elif end.curve is None and end.credential != Credential.PSK:
             end = replace(end, curve="secp256r1")
     end = _extensions(end, offer, notes)
     server = session.server.timer
@@ -229,7 +255,10 @@ def fits(suite: str, end: End) -> bool:
     found = SUITES[suite]
     if end.is_13 or found.is_13:
         return end.is_13 == found.is_13
-    kinds = {PSK: found.exchange.endswith("PSK"), PASSWORD: found.exchange == "ECJPAKE"}
+    kinds: dict[str, bool] = {
+        Credential.PSK: found.exchange.endswith("PSK"),
+        Credential.PASSWORD: found.exchange == "ECJPAKE",
+    }
     return kinds.get(end.credential, not any(kinds.values()))
 
 
@@ -240,17 +269,19 @@ def _version(end: End, offer: Offer) -> str:
 
 
 def _credential(end: End, offer: Offer) -> str:
-    if end.credential in (PSK, PASSWORD):
-        order = (PSK, CERTIFICATE, RAW_PUBLIC_KEY)
+    if end.credential in (Credential.PSK, Credential.PASSWORD):
+        order = (Credential.PSK, Credential.CERTIFICATE, Credential.RAW_PUBLIC_KEY)
     else:
-        order = (CERTIFICATE, RAW_PUBLIC_KEY, PSK)
+        order = (Credential.CERTIFICATE, Credential.RAW_PUBLIC_KEY, Credential.PSK)
     return next(kind for kind in order if kind in offer.credentials)
 
 
 def _suite(end: End, offer: Offer) -> str:
     """A suite of the library for this version and credential: the mandatory one if it can."""
     possible = [suite for suite in offer.suites if fits(suite, end)]
-    mandatory = MANDATORY[PSK if end.credential == PSK else CERTIFICATE]
+    mandatory = MANDATORY[
+        Credential.PSK if end.credential == Credential.PSK else Credential.CERTIFICATE
+    ]
     if mandatory in possible:
         return mandatory
     short_tags = [suite for suite in possible if SUITES[suite].is_mode("CCM_8")]
@@ -258,40 +289,40 @@ def _suite(end: End, offer: Offer) -> str:
 
 
 def _extensions(end: End, offer: Offer, notes: list[str]) -> End:
-    has = offer.name
+    has, longest, is_lean = offer.name, offer.connection_ids, offer.library == "lean-dtls"
+
+    def without(note: str, **changes: Any) -> End:
+        notes.append(note)
+        return replace(end, **changes)
+
     if end.max_fragment_length is not None and not offer.fragment_lengths:
-        notes.append(f"{has} has no max_fragment_length (RFC 6066).")
-        end = replace(end, max_fragment_length=None)
+        end = without(f"{has} has no max_fragment_length (RFC 6066).", max_fragment_length=None)
     if end.record_size_limit is not None and not offer.record_sizes:
-        notes.append(f"{has} has no record_size_limit (RFC 8449).")
-        end = replace(end, record_size_limit=None)
-    longest = offer.connection_ids
+        end = without(f"{has} has no record_size_limit (RFC 8449).", record_size_limit=None)
     if end.connection_id is not None and longest is None:
-        notes.append(f"{has} has no connection IDs (RFC 9146).")
-        end = replace(end, connection_id=None)
+        end = without(f"{has} has no connection IDs (RFC 9146).", connection_id=None)
     elif end.connection_id is not None and longest is not None and end.connection_id > longest:
-        notes.append(f"{has} has connection IDs of at most {longest} octets.")
-        end = replace(end, connection_id=longest)
+        note = f"{has} has connection IDs of at most {longest} octets."
+        end = without(note, connection_id=longest)
     if end.resumption is not None and end.resumption not in offer.resumptions:
         words = {"id": "by session ID", "ticket": "by ticket"}[end.resumption]
         other = offer.resumptions[0] if offer.resumptions else None
-        notes.append(f"{has} does not resume {words}{'' if other else ', nor otherwise'}.")
-        end = replace(end, resumption=other)
-    if end.lean and has != "lean-dtls":
-        notes.append(f"{has} has no lean profile: only lean-dtls has.")
-        end = replace(end, lean=())
-    if end.false_start and has != "lean-dtls":
-        notes.append(f"{has} has no False Start (RFC 7918) for DTLS.")
-        end = replace(end, false_start=False)
+        note = f"{has} does not resume {words}{'' if other else ', nor otherwise'}."
+        end = without(note, resumption=other)
+    if end.lean and not is_lean:
+        end = without(f"{has} has no lean profile: only lean-dtls has.", lean=())
+    if end.false_start and not is_lean:
+        end = without(f"{has} has no False Start (RFC 7918) for DTLS.", false_start=False)
     if end.certificate_compression is not None:
-        notes.append(f"Certificates are not compressed (RFC 8879): rustls does it, {has} not here.")
-        end = replace(end, certificate_compression=None)
-    if end.timer and end.timer.growth != "double" and has != "lean-dtls":
-        notes.append(f"{has} has no timer of CoCoA: its timer doubles.")
-        end = replace(end, timer=replace(end.timer, growth="double"))
-    if end.timer and end.timer.floor_ms is not None and has != "lean-dtls":
-        notes.append(f"{has} measures no round trips: its timer starts as below each time.")
-        end = replace(end, timer=replace(end.timer, floor_ms=None))
+        note = f"Certificates are not compressed (RFC 8879): rustls does it, {has} not here."
+        end = without(note, certificate_compression=None)
+    timer = end.timer
+    if timer and timer.growth != "double" and not is_lean:
+        timer = replace(timer, growth="double")
+        end = without(f"{has} has no timer of CoCoA: its timer doubles.", timer=timer)
+    if timer and timer.floor_ms is not None and not is_lean:
+        note = f"{has} measures no round trips: its timer starts as below each time."
+        end = without(note, timer=replace(timer, floor_ms=None))
     return end
 
 

@@ -37,13 +37,15 @@ class Suite(NamedTuple):
         return f"_{mode}_" in f"{self.cipher}_"
 
 
-GENERAL = ("mbedtls", "openssl", "wolfssl")
+GENERAL = ("mbedtls", "zephyr", "openssl", "wolfssl")
+NO_WOLFSSL = ("mbedtls", "zephyr", "openssl", "californium")
 MOST = (*GENERAL, "californium")
 CCM = (*MOST, "contiki-ng")
 MANDATORY = (*CCM, "tinydtls", "openthread", "lean-dtls")
 """Libraries that have the same suites. Their files with the names are:
 
 - mbedtls: include/mbedtls/ssl_ciphersuites.h of Mbed TLS 3.6.5
+- zephyr: its mbedTLS, without a password
 - openssl: include/openssl/tls1.h of OpenSSL 3.5.5
 - wolfssl: cipher_names in src/internal.c of wolfSSL 5.9.4
 - californium: scandium-core/.../scandium/dtls/cipher/CipherSuite.java of Californium 3.14.0
@@ -65,9 +67,7 @@ SUITES = {
         Suite("ECDHE_PSK", "AES_128_GCM", "SHA256", ("wolfssl", "californium", "lean-dtls")),
         Suite("ECDHE_PSK", "AES_128_CCM_8", "SHA256", ("californium", "lean-dtls")),
         Suite("ECDHE_ECDSA", "AES_128_CCM", "", (*CCM, "tinydtls")),
-        Suite(
-            "ECDHE_ECDSA", "AES_256_CCM", "", ("mbedtls", "openssl", "californium", "contiki-ng")
-        ),
+        Suite("ECDHE_ECDSA", "AES_256_CCM", "", (*NO_WOLFSSL, "contiki-ng")),
         Suite("ECDHE_ECDSA", "AES_128_CCM_8", "", MANDATORY),
         Suite("ECDHE_ECDSA", "AES_256_CCM_8", "", CCM),
         Suite("ECDHE_ECDSA", "AES_128_GCM", "SHA256", (*MOST, "lean-dtls")),

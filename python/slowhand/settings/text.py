@@ -27,9 +27,10 @@ class Snippet:
     """The wishes of the scenario that the library cannot fulfil. The text has them as comments."""
 
 
-C = ("/* ", " * ", " */")
 HASH = ("# ", "# ", "")
-RUST = ("//! ", "//! ", "")
+STYLES = {"c": ("/* ", " * ", " */"), "rust": ("//! ", "//! ", "")}
+"""The begin of a comment, of its further lines, and its end, by language; all others have `HASH`.
+"""
 
 
 def head(style: tuple[str, str, str], sentences: Iterable[str]) -> list[str]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from slowhand.settings import c_code, suites
-from slowhand.settings.session import DTLS12, PSK, RAW_PUBLIC_KEY, End, Offer, Session, nearest
-from slowhand.settings.text import HASH, C, Snippet, head, seconds, text
-
-LIBRARY, VERSION = "tinydtls", "0.8.6"
+from slowhand.settings import c_code
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, nearest
+from slowhand.settings.text import Snippet, seconds
 
 OFFER = Offer(
+    "tinydtls",
+    "0.8.6",
     "tinyDTLS",
-    (DTLS12,),
-    suites.of(LIBRARY),
-    (PSK, RAW_PUBLIC_KEY),
+    (Protocol.DTLS12,),
+    (Credential.PSK, Credential.RAW_PUBLIC_KEY),
     fragment_lengths=False,
 )
 
@@ -37,9 +36,8 @@ def snippets(session: Session) -> list[Snippet]:
             f"The timer of tinyDTLS has no maximum: it doubles {DOUBLINGS} times, up to"
             f" {seconds(last)}."
         )
-    title = f"tinyDTLS {VERSION}, both ends: the session of {session.scenario}."
-    code = text(head(C, [title, *notes]), _handler(end))
-    found = [Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes))]
+    title = f"tinyDTLS {OFFER.version}, both ends: the session of {session.scenario}."
+    found = [OFFER.snippet("c", "configure.c", [title, *notes], _handler(end), notes=notes)]
     if end.timer and round(end.timer.first_ms) != OWN_MS:
         found.append(_timer(end.timer.first_ms, session.scenario))
     return found
@@ -55,15 +53,13 @@ def _timer(first_ms: float, scenario: str) -> Snippet:
     parts = [f"{whole} * CLOCK_SECOND"] if whole else []
     parts += [f"{rest} * CLOCK_SECOND / 1000"] if rest else []
     ticks = f"({' + '.join(parts)})"  # the two parts fit into 32 bits, milliseconds may not
-    lines = text(
-        head(HASH, [f"tinyDTLS {VERSION}: the timer of {scenario}.", note]),
-        f"sed -i 's:2 \\* CLOCK_SECOND:{ticks}:' dtls.c",
-    )
-    return Snippet(LIBRARY, VERSION, "sh", "timer.sh", lines, (note,))
+    sentences = [f"tinyDTLS {OFFER.version}: the timer of {scenario}.", note]
+    command = f"sed -i 's:2 \\* CLOCK_SECOND:{ticks}:' dtls.c"
+    return OFFER.snippet("sh", "timer.sh", sentences, command, notes=[note])
 
 
 def _handler(end: End) -> list[str]:
-    define = "DTLS_PSK" if end.credential == PSK else "DTLS_ECC"
+    define = "DTLS_PSK" if end.credential == Credential.PSK else "DTLS_ECC"
     return [
         "#include <string.h>",
         "",
@@ -74,7 +70,7 @@ def _handler(end: End) -> list[str]:
         "",
         *c_code.defined([define], "compile tinyDTLS with"),
         "",
-        *(_psk(end) if end.credential == PSK else _raw_public_key(end)),
+        *(_psk(end) if end.credential == Credential.PSK else _raw_public_key(end)),
         "",
         "/* The only suite that this end offers. */",
         "static void get_user_parameters(dtls_context_t *context, session_t *peer,",
@@ -97,7 +93,11 @@ def _handler(end: End) -> list[str]:
 
 
 def _callbacks(end: End) -> tuple[str, ...]:
-    return ("get_psk_info",) if end.credential == PSK else ("get_ecdsa_key", "verify_ecdsa_key")
+    return (
+        ("get_psk_info",)
+        if end.credential == Credential.PSK
+        else ("get_ecdsa_key", "verify_ecdsa_key")
+    )
 
 
 def _psk(end: End) -> list[str]:

@@ -6,23 +6,9 @@ import math
 from dataclasses import replace
 
 from slowhand.settings import c_code, suites
-from slowhand.settings.session import (
-    CERTIFICATE,
-    DTLS12,
-    DTLS13,
-    PSK,
-    RAW_PUBLIC_KEY,
-    TLS12,
-    TLS13,
-    End,
-    Offer,
-    Session,
-    nearest,
-)
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, nearest
 from slowhand.settings.suites import Suite
-from slowhand.settings.text import C, Snippet, head, needed, seconds, text
-
-LIBRARY, VERSION = "wolfssl", "5.9.4"
+from slowhand.settings.text import Snippet, needed, seconds
 
 
 def _cipher(suite: Suite) -> str:
@@ -32,18 +18,19 @@ def _cipher(suite: Suite) -> str:
     return "_".join(filter(None, parts)).replace("AES_", "AES").replace("_", "-")
 
 
-SUITES = {name: _cipher(suites.SUITES[name]) for name in suites.of(LIBRARY)}
+SUITES = {name: _cipher(suites.SUITES[name]) for name in suites.of("wolfssl")}
 
-LEAST_MTU = {DTLS12: 192, DTLS13: 352}
+LEAST_MTU: dict[str, int] = {Protocol.DTLS12: 192, Protocol.DTLS13: 352}
 """Octets: a ClientHello of the longest that slowhand has sent; with DTLS 1.3, key agreement, a
 connection ID, a cookie and the longest identity. In DTLS 1.2 the library does not cut it
 (CheckAvailableSize in src/internal.c), and a server of DTLS 1.3 does not put it together."""
 
 OFFER = Offer(
+    "wolfssl",
+    "5.9.4",
     "wolfSSL",
-    (DTLS12, DTLS13, TLS12, TLS13),
-    tuple(SUITES),
-    (PSK, CERTIFICATE, RAW_PUBLIC_KEY),
+    (Protocol.DTLS12, Protocol.DTLS13, Protocol.TLS12, Protocol.TLS13),
+    (Credential.PSK, Credential.CERTIFICATE, Credential.RAW_PUBLIC_KEY),
     connection_ids=10,  # DTLS_CID_MAX_SIZE in wolfssl/internal.h
     resumptions=("id", "ticket"),
 )
@@ -65,12 +52,12 @@ def snippets(session: Session) -> list[Snippet]:
         end = replace(end, mtu=least)
     if "\0" in (end.psk_identity or ""):
         notes.append("wolfSSL takes an identity up to its first NUL.")
-    title = f"wolfSSL {VERSION}, both ends: the session of {session.scenario}."
+    title = f"wolfSSL {OFFER.version}, both ends: the session of {session.scenario}."
     calls = _prepare(end)
     order = "configure() comes after wolfSSL_CTX_new()"
     order += ", prepare() after wolfSSL_new()." if calls else "."
-    code = text(head(C, [title, *notes, order]), _code(end), calls)
-    return [Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes))]
+    sentences = [title, *notes, order]
+    return [OFFER.snippet("c", "configure.c", sentences, _code(end), calls, notes=notes)]
 
 
 def _seconds(milliseconds: float) -> int:
@@ -90,7 +77,7 @@ def _code(end: End) -> list[str]:
         "",
         *_required(end),
     ]
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         server = ["WOLFSSL *ssl, const char *identity", "unsigned char *key, unsigned room"]
         suite = SUITES[end.suite] if end.is_13 else None
         lines += c_code.keys(end.psk_identity, "WOLFSSL", server, suite)
@@ -105,7 +92,7 @@ def _required(end: End) -> list[str]:
     """
     options = {
         "WOLFSSL_DTLS": not end.is_stream,
-        "WOLFSSL_DTLS13": end.protocol == DTLS13,
+        "WOLFSSL_DTLS13": end.protocol == Protocol.DTLS13,
         "WOLFSSL_TLS13": end.is_13,
         "WOLFSSL_DTLS_MTU": end.mtu is not None,
         "WOLFSSL_DTLS_CID": end.connection_id is not None,
@@ -114,7 +101,7 @@ def _required(end: End) -> list[str]:
         "HAVE_AESGCM": end.parts.is_mode("GCM"),
         "HAVE_MAX_FRAGMENT": end.max_fragment_length is not None,
         "HAVE_SESSION_TICKET": end.resumption == "ticket",
-        "HAVE_RPK": end.credential == RAW_PUBLIC_KEY,
+        "HAVE_RPK": end.credential == Credential.RAW_PUBLIC_KEY,
     }
     checks = c_code.defined(needed(options))
     where = "/* In user_settings.h, or by an option of ./configure. */"
@@ -122,19 +109,13 @@ def _required(end: End) -> list[str]:
 
 
 def _parameters(end: End) -> list[str]:
-    if end.credential == CERTIFICATE:
-        certificates = [
-            f"const unsigned char *{name}, long {name}_length"
-            for name in ("authority", "certificate", "key")
-        ]
-    elif end.credential == RAW_PUBLIC_KEY:
-        certificates = [
-            f"const unsigned char *{name}, long {name}_length"
-            for name in ("public_key", "key", "peers_key")
-        ]
-    else:
-        return []
-    return [*(["int is_server"] if end.auth == "server" else []), *certificates]
+    names = {
+        Credential.CERTIFICATE: ("authority", "certificate", "key"),
+        Credential.RAW_PUBLIC_KEY: ("public_key", "key", "peers_key"),
+        Credential.PSK: (),
+    }[Credential(end.credential)]
+    keys = [f"const unsigned char *{name}, long {name}_length" for name in names]
+    return [*(["int is_server"] if end.auth == "server" and keys else []), *keys]
 
 
 def _configure(end: End) -> list[str]:
@@ -144,7 +125,7 @@ def _configure(end: End) -> list[str]:
         lines += _checked(
             f"wolfSSL_CTX_UseSupportedCurve(\n            context, WOLFSSL_ECC_{end.curve.upper()})"
         )
-    if end.credential == PSK:
+    if end.credential == Credential.PSK:
         version = "_tls13" if end.is_13 else ""
         lines += [
             f"    wolfSSL_CTX_set_psk_client{version}_callback(context, client_key);",
@@ -172,7 +153,7 @@ def _configure(end: End) -> list[str]:
 
 
 def _keys(end: End) -> list[str]:
-    is_raw = end.credential == RAW_PUBLIC_KEY
+    is_raw = end.credential == Credential.RAW_PUBLIC_KEY
     name = "public_key" if is_raw else "certificate"
     own = [
         f"wolfSSL_CTX_use_certificate_buffer(context, {name}, {name}_length,",

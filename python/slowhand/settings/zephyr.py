@@ -3,21 +3,8 @@
 from __future__ import annotations
 
 from slowhand.settings import c_code, mbedtls
-from slowhand.settings.session import (
-    CERTIFICATE,
-    DTLS12,
-    PSK,
-    TLS12,
-    TLS13,
-    End,
-    Offer,
-    Session,
-    nearest,
-)
-from slowhand.settings.suites import SUITES
-from slowhand.settings.text import HASH, C, Snippet, head, needed, text
-
-LIBRARY, VERSION = "zephyr", "main at 477c411b"
+from slowhand.settings.session import Credential, End, Offer, Protocol, Session, nearest
+from slowhand.settings.text import Snippet, needed
 
 KCONFIG = {
     # subsys/net/lib/sockets/Kconfig of Zephyr at 477c411bda2b
@@ -72,10 +59,11 @@ OPTIONS = (
 """The names of that header that a snippet may have, beside zsock_setsockopt()."""
 
 OFFER = Offer(
+    "zephyr",
+    "main at 477c411b",
     "A socket of Zephyr",
-    (DTLS12, TLS12, TLS13),
-    tuple(name for name in mbedtls.OFFER.suites if SUITES[name].exchange != "ECJPAKE"),
-    (PSK, CERTIFICATE),
+    (Protocol.DTLS12, Protocol.TLS12, Protocol.TLS13),
+    (Credential.PSK, Credential.CERTIFICATE),
     connection_ids=32,  # as mbedTLS
     resumptions=("id", "ticket"),
 )
@@ -94,12 +82,10 @@ def snippets(session: Session) -> list[Snippet]:
             "Tickets of version 1.2 need MBEDTLS_SSL_SESSION_TICKETS in the file of"
             " CONFIG_MBEDTLS_USER_CONFIG_FILE."
         )
-    title = f"Zephyr {VERSION}, its own mbedTLS: the session of {session.scenario}."
-    conf = text(head(HASH, [title, *notes]), _kconfig(end))
-    code = text(head(C, [title, *notes]), _sockets(end))
+    title = f"Zephyr {OFFER.version}, its own mbedTLS: the session of {session.scenario}."
     return [
-        Snippet(LIBRARY, VERSION, "kconfig", "prj.conf", conf, tuple(notes)),
-        Snippet(LIBRARY, VERSION, "c", "configure.c", code, tuple(notes)),
+        OFFER.snippet("kconfig", "prj.conf", [title, *notes], _kconfig(end), notes=notes),
+        OFFER.snippet("c", "configure.c", [title, *notes], _sockets(end), notes=notes),
     ]
 
 
@@ -143,7 +129,7 @@ def _kconfig(end: End) -> list[str]:
 def _sockets(end: End) -> list[str]:
     lines = ["#include <mbedtls/ssl_ciphersuites.h>", "#include <zephyr/net/socket.h>", ""]
     values = "" if not end.connection_id else f", uint8_t connection_id[{end.connection_id}]"
-    key = "key and identity" if end.credential == PSK else "certificates and private key"
+    key = "key and identity" if end.credential == Credential.PSK else "certificates and private key"
     lines += [
         f"/* `tag` is that of tls_credential_add(), with the {key}. */",
         f"int configure(int socket, int tag{values})",

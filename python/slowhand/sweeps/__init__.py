@@ -11,10 +11,10 @@ import os
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slowhand import _native
 from slowhand._native import ScenarioError, __version__
@@ -27,18 +27,19 @@ from slowhand.nearest import none_of
 from slowhand.report import METRICS
 from slowhand.results import import_polars
 from slowhand.sweeps import statistics
-from slowhand.sweeps.conditions import Condition
-from slowhand.sweeps.dataset import Chunk, Configuration, DataSet, Rows, label
+from slowhand.sweeps.conditions import Condition, worse
+from slowhand.sweeps.dataset import Chunk, Configuration, DataSet, label
 from slowhand.sweeps.following import FOLLOWED, followed, ways
 from slowhand.sweeps.queue import Queue
 from slowhand.sweeps.statistics import Baseline, Columns, Difference, Measured
 from slowhand.sweeps.threads import Threads
 from slowhand.sweeps.vary import Axis, Combination, Plain, SweepError, combinations
-from slowhand.sweeps.verdict import worse
 from slowhand.terminal import printable
 
 if TYPE_CHECKING:
     import polars
+
+    from slowhand.sweeps.cluster import Cluster
 
 __all__ = ["Configuration", "Sampling", "Sweep", "SweepError", "compare", "sweep"]
 
@@ -111,16 +112,6 @@ class Sampling:
         return self.seed + self.most - 1
 
 
-class Place(Protocol):
-    """Where chunks run: threads of this computer, or a cluster."""
-
-    def run(
-        self, queue: Queue, update: Callable[[int], None]
-    ) -> Generator[tuple[Chunk, Rows], None, None]:
-        """Runs all chunks of a queue."""
-        ...
-
-
 class Progress(NamedTuple):
     """The state of a sweep while it runs."""
 
@@ -168,7 +159,7 @@ class Sweep(Closing):
         self._began = time.monotonic()
         with ExitStack() as exits:
             has_programs = any(each.has_programs for each in self.configurations)
-            self._place: Place = Threads(threads, extra=has_programs)
+            self._place: Threads | Cluster = Threads(threads, extra=has_programs)
             if scheduler is not None:
                 if has_programs:
                     allowed = "scenarios without: programs run on this computer"

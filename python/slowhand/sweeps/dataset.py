@@ -74,9 +74,7 @@ class Configuration:
     def has_programs(self) -> bool:
         """True if programs run in the place of libraries."""
         is_varied = any(key.partition(".")[0] == PROGRAMS for key in self.settings)
-        if not is_varied:
-            return bool(self.base.value(PROGRAMS))
-        return bool(self.scenario.value(PROGRAMS))
+        return bool((self.scenario if is_varied else self.base).value(PROGRAMS))
 
     @property
     def stacks(self) -> list[str | None]:
@@ -87,12 +85,8 @@ class Configuration:
     @cached_property
     def digest(self) -> str:
         """Names everything that the rows depend on, except for the seed."""
-        settings = dict(self.settings)
-        about: dict[str, Any] = {
-            "slowhand": __version__,
-            "name": self.name,
-            "settings": settings,
-        }
+        about: dict[str, Any] = {"slowhand": __version__, "name": self.name}
+        about["settings"] = dict(self.settings)
         if digests := own_digests(self.stacks):
             about["stacks"] = digests
         if self.has_programs:

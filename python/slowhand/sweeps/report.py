@@ -38,12 +38,13 @@ def show(sweep: Sweep, results: list[Result], out: Terminal, *, interrupted: boo
         out.print("Interrupted. What is complete:", "yellow")
     table(sweep, results).print(out)
     out.print()
-    for text in _failures(results):
-        out.paragraph(escaped(text), "red", indent="  ")
-    for text in _impossible(sweep):
-        out.paragraph(escaped(text), "yellow", indent="  ")
-    for text in _followed(sweep):
-        out.paragraph(escaped(text), indent="  ")
+    for texts, style in (
+        (_failures(results), "red"),
+        (_impossible(sweep), "yellow"),
+        (_followed(sweep), ""),
+    ):
+        for text in texts:
+            out.paragraph(escaped(text), style, indent="  ")
     for text in sweep.notes[:MOST_FAILING]:
         out.paragraph(f"another run may differ: {printable(text, 300)}", "yellow", indent="  ")
     for line in map(escaped, _about(sweep, results, interrupted=interrupted)):
@@ -61,7 +62,7 @@ def show_worse(worse: list[str], most: float | None, out: Terminal) -> None:
         out.paragraph(f"none is worse{by} (--fail-if)")
 
 
-def _failures(results: list[Result]) -> Iterator[str]:
+def _failures(results: list[Result]) -> list[str]:
     """The failures, by configuration."""
     failing = []
     for measured, _ in results:
@@ -78,32 +79,34 @@ def _failures(results: list[Result]) -> Iterator[str]:
             said.append(f"{measured.unsuccessful:,} worlds without success, as the scenario asks")
         if said:
             failing.append(f"{measured.configuration.label}: {', '.join(said)}")
-    yield from failing[:MOST_FAILING]
-    if len(failing) > MOST_FAILING:
-        yield f"and {len(failing) - MOST_FAILING:,} other configurations have failures (see --json)"
+    return _first(failing, "and {:,} other configurations have failures (see --json)")
+
+
+def _first(texts: list[str], others: str) -> list[str]:
+    """The first texts, and how many others there are, in words."""
+    more = len(texts) - MOST_FAILING
+    return [*texts[:MOST_FAILING], *([others.format(more)] if more > 0 else [])]
 
 
 def _without_row(measured: Measured) -> str:
     """Why worlds have no row."""
-    if measured.configuration.has_programs:
-        return "were not run to their end"
-    return "panicked"
+    return "were not run to their end" if measured.configuration.has_programs else "panicked"
 
 
-def _impossible(sweep: Sweep) -> Iterator[str]:
+def _impossible(sweep: Sweep) -> list[str]:
     """Combinations that cannot run, by their reason: one of each."""
     by_reason: dict[str, list[str]] = {}
     for each in sweep.impossible:
         by_reason.setdefault(each.reason, []).append(label(each.settings))
-    for reason, labels in list(by_reason.items())[:MOST_FAILING]:
+    said = []
+    for reason, labels in by_reason.items():
         rest = len(labels) - 1
         more = f" (and {rest:,} other{'s' if rest > 1 else ''})" if rest else ""
-        yield f"not possible: {labels[0]}{more}: {reason}"
-    if len(by_reason) > MOST_FAILING:
-        yield f"and {len(by_reason) - MOST_FAILING:,} other reasons (see --json)"
+        said.append(f"not possible: {labels[0]}{more}: {reason}")
+    return _first(said, "and {:,} other reasons (see --json)")
 
 
-def _followed(sweep: Sweep) -> Iterator[str]:
+def _followed(sweep: Sweep) -> list[str]:
     """The values that followed from what is varied, each once."""
     found: dict[str, None] = {}
     for each in sweep.configurations:
@@ -115,9 +118,7 @@ def _followed(sweep: Sweep) -> Iterator[str]:
         ]
         if said:
             found[f"{label(keys)}: {', '.join(said)}"] = None
-    yield from list(found)[:MOST_FAILING]
-    if len(found) > MOST_FAILING:
-        yield f"and so on with {len(found) - MOST_FAILING:,} others (see --json)"
+    return _first(list(found), "and so on with {:,} others (see --json)")
 
 
 def table(sweep: Sweep, results: list[Result]) -> Table:

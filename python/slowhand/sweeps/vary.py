@@ -7,6 +7,7 @@ geometric, `FROM:TO:*FACTOR`. Their ends belong to them, and they are exact: dec
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ def combinations(axes: Sequence[Axis], *, zip_axes: bool) -> list[Combination]:
     if zip_axes and len(set(lengths)) > 1:
         found = ", ".join(f"{len(axis.values)} of {printable(axis.key)}" for axis in axes)
         raise SweepError(f"--zip: found {found}, allowed: as many values of each key")
-    total = lengths[0] if zip_axes and lengths else _product(lengths)
+    total = lengths[0] if zip_axes and lengths else math.prod(lengths)
     if total > MOST_CONFIGURATIONS:
         allowed = f"at most {MOST_CONFIGURATIONS:,} configurations"
         raise SweepError(f"--vary: found {total:,} combinations, allowed: {allowed}")
@@ -139,13 +140,6 @@ def combinations(axes: Sequence[Axis], *, zip_axes: bool) -> list[Combination]:
         )
         for values in chosen
     ]
-
-
-def _product(lengths: Iterable[int]) -> int:
-    total = 1
-    for length in lengths:
-        total *= length
-    return total
 
 
 def _plain(value: object, text: str) -> Plain:

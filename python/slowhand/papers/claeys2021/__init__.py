@@ -6,28 +6,25 @@ from slowhand.papers.claeys2021 import (
     burst,
     computing,
     duty,
-    fragments,
     loss,
     resumption,
     tables,
     tls13,
 )
-from slowhand.papers.claeys2021.handshake import TABLE_2, TABLE_3
-from slowhand.papers.part import Part
+from slowhand.papers.points import Part
 
-PARTS: dict[str, Part] = {
-    "table2": tables.Table(TABLE_2),
-    "table3": tables.Table(TABLE_3),
-    "text": tables.Text(),
-    "fig5": duty,
-    "fig6": loss.Fig6("fig6", loss.TLS),
-    "fig7": loss.Fig7("fig7", loss.DTLS),
-    "sack": acknowledgments,
-    "fig8": computing,
-    "fig10": buffers,
-    "fragments": fragments,
-    "burst": burst,
-    "tls13": tls13,
-    "resumption": resumption,
+PARTS = {
+    "table2": tables.table("table2"),
+    "table3": tables.table("table3"),
+    "text": Part(tables.text, tables.POINTS, tables.draw),
+    "fig5": Part(duty.measure, duty.POINTS, duty.draw),
+    "fig6": loss.FIG_6,
+    "fig7": loss.FIG_7,
+    "sack": Part(acknowledgments.measure, acknowledgments.POINTS),
+    "fig8": Part(computing.measure, computing.POINTS, computing.draw),
+    "fig10": Part(buffers.measure, draw=buffers.draw),
+    "fragments": Part(buffers.fragments),
+    "burst": Part(burst.measure, burst.POINTS),
+    "tls13": Part(tls13.measure, tls13.POINTS),
+    "resumption": Part(resumption.measure, resumption.POINTS),
 }
-"""The parts of the paper, by their names in `reported.toml`."""

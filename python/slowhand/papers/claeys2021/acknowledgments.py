@@ -8,12 +8,11 @@ from slowhand.papers.claeys2021.handshake import (
     BY_MTU,
     LARGE_MSS,
     NOTHING_DROPPED,
-    SCENARIO,
     SMALL_MSS,
+    handshake,
     tls_settings,
 )
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, NoneCompleted, Point, Settings
+from slowhand.papers.points import Laboratory, NoneCompleted, Point, Settings, Values
 
 WITHOUT: Settings = {"transport.client.sack": False, "transport.server.sack": False}
 NO_PROBES: Settings = {"transport.server.tail_loss_probe": False}
@@ -25,15 +24,7 @@ IMPATIENT: dict[int, Settings] = {
 }
 """The server begins with a timeout of 1 s, and repeats segments that are only slow."""
 
-
 SPURIOUS: dict[str, Settings] = {"": {}, ".no.probes": NO_PROBES}
-
-
-def points() -> list[Point]:
-    """The points to run."""
-    with_losses = [lossy(mtu, more) for mtu in LOSSY for more in ({}, WITHOUT)]
-    variants = [{**sack, **probes} for sack in ({}, WITHOUT) for probes in SPURIOUS.values()]
-    return [*with_losses, *(impatient(mss, more) for mss in IMPATIENT for more in variants)]
 
 
 def lossy(mtu: int, more: Settings) -> Point:
@@ -43,7 +34,15 @@ def lossy(mtu: int, more: Settings) -> Point:
 
 def impatient(mss: int, more: Settings) -> Point:
     """No fragment is lost, and the server repeats segments all the same."""
-    return Point.of(SCENARIO, {**IMPATIENT[mss], **more})
+    return handshake(IMPATIENT[mss], more)
+
+
+VARIANTS = [{**sack, **probes} for sack in ({}, WITHOUT) for probes in SPURIOUS.values()]
+
+POINTS = [
+    *(lossy(mtu, more) for mtu in LOSSY for more in ({}, WITHOUT)),
+    *(impatient(mss, more) for mss in IMPATIENT for more in VARIANTS),
+]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -71,6 +70,3 @@ def saved(laboratory: Laboratory, without: Point, sack: Point, column: str) -> E
     if not both:
         raise NoneCompleted(laboratory.message(sack))
     return Estimate.of([by_seed[0][seed] - by_seed[1][seed] for seed in both])
-
-
-draw = no_figure

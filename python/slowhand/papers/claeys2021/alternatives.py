@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from slowhand.estimate import Estimate
 from slowhand.papers import find
 from slowhand.papers.claeys2021 import fit
-from slowhand.papers.claeys2021.handshake import SCENARIO, TABLES
+from slowhand.papers.claeys2021.handshake import TABLES, handshake
 from slowhand.papers.claeys2021.tables import QUANTITIES
 from slowhand.papers.comparison import Paper
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Settings
 
 
 def cells(up: int, down: int) -> Settings:
@@ -65,7 +65,7 @@ def main() -> None:
 def measure(laboratory: Laboratory, settings: Settings) -> dict[str, Estimate]:
     """Ours for the rows of Tables 2 and 3, without the one that is fitted to."""
     return {
-        id: laboratory.mean(Point.of(SCENARIO, {**of_row, **settings}), column)
+        id: laboratory.mean(handshake(of_row, settings), column)
         for table, rows in TABLES.items()
         for row, of_row in rows.items()
         for quantity, column in QUANTITIES.items()

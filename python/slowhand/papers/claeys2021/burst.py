@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from slowhand.estimate import Estimate
 from slowhand.papers.claeys2021.handshake import (
-    LARGE_MFL,
+    LARGE_DTLS,
     LARGE_MSS,
+    LARGE_TLS,
+    NAGLE,
     NOTHING_DROPPED,
-    SCENARIO,
     SMALL_MSS,
-    dtls_settings,
     dtls_timers,
+    handshake,
     tcp_timers,
     tls_settings,
 )
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 PATIENT: dict[str, Settings] = {
-    "dtls": {**dtls_settings(LARGE_MFL), **dtls_timers(120)},
-    "tls": {**tls_settings(LARGE_MSS, nagle=False), **NOTHING_DROPPED, **tcp_timers(10)},
+    "dtls": {**LARGE_DTLS, **dtls_timers(120)},
+    "tls": {**LARGE_TLS, **NOTHING_DROPPED, **tcp_timers(10)},
 }
 """Handshakes whose timers do not fire because the schedule is sparse."""
 
@@ -46,11 +46,10 @@ LARGE: Settings = {"session.certificate_length": 1500, "mac.queue": 100}
 
 def scheduled(protocol: str, scheduling: str, more: Settings | None = None) -> Point:
     """A handshake over several hops with OpenWSN's slotframe, whose cells are negotiated."""
-    return Point.of(
-        SCENARIO,
+    return handshake(
+        PATIENT[protocol],
+        more or {},
         {
-            **PATIENT[protocol],
-            **(more or {}),
             "network.topology": {"kind": "line", "hops": HOPS},
             "mac.slotframe": 101,
             "mac.cells": {"shared": 1},
@@ -64,25 +63,22 @@ def scheduled(protocol: str, scheduling: str, more: Settings | None = None) -> P
 def windowed(mss: int, window: int) -> Point:
     """Both ends begin with this window, in segments."""
     windows = {f"transport.{end}.initial_window": window for end in ("client", "server")}
-    return Point.of(SCENARIO, {**tls_settings(mss, nagle=False), **windows})
+    return handshake(tls_settings(mss, nagle=False), windows)
 
 
 def acknowledged(*, nagle: bool, delayed: bool) -> Point:
     """Acknowledgements are delayed as in Table 2, or sent at once."""
-    return Point.of(
-        SCENARIO, {**tls_settings(LARGE_MSS, nagle=nagle), **({} if delayed else AT_ONCE)}
-    )
+    return handshake(NAGLE if nagle else LARGE_TLS, {} if delayed else AT_ONCE)
 
 
 def congested(*, nagle: bool = False, threshold: float | None = None, long: bool = False) -> Point:
     """Three clients behind one router, whose queue is full before their flights are through."""
     routed = [{"from": 1, "to": client} for client in range(2, 2 + CLIENTS)]
     marking: Settings = {} if threshold is None else {"lowpan.ecn_threshold": threshold}
-    return Point.of(
-        SCENARIO,
+    return handshake(
+        tls_settings(SMALL_MSS, nagle=nagle),
+        NOTHING_DROPPED,
         {
-            **tls_settings(SMALL_MSS, nagle=nagle),
-            **NOTHING_DROPPED,
             "network.topology": {"kind": "explicit", "links": [{"from": 0, "to": 1}, *routed]},
             "mac.slotframe": 41,
             "lowpan.reassembly_buffers": 8,
@@ -90,31 +86,30 @@ def congested(*, nagle: bool = False, threshold: float | None = None, long: bool
             "transport.client.initial_rto_s": 3,
             "transport.server.initial_rto_s": 3,
             "session.give_up_s": 900,
-            **(LONG if long else {}),
-            **marking,
         },
+        LONG if long else {},
+        marking,
     )
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    both = (False, True)
-    return [
-        *(scheduled(protocol, function) for protocol in PATIENT for function in SCHEDULING),
-        *(scheduled("dtls", function, LARGE) for function in ("msf", "pid")),
-        *(windowed(mss, window) for mss in (LARGE_MSS, SMALL_MSS) for window in WINDOWS),
-        *(acknowledged(nagle=nagle, delayed=delayed) for nagle in both for delayed in both),
-        *(congested(nagle=nagle) for nagle in both),
-        congested(threshold=ECN_THRESHOLD),
-        congested(long=True),
-        congested(long=True, threshold=0.25),
-    ]
+BOTH = (False, True)
+
+POINTS = [
+    *(scheduled(protocol, function) for protocol in PATIENT for function in SCHEDULING),
+    *(scheduled("dtls", function, LARGE) for function in ("msf", "pid")),
+    *(windowed(mss, window) for mss in (LARGE_MSS, SMALL_MSS) for window in WINDOWS),
+    *(acknowledged(nagle=nagle, delayed=delayed) for nagle in BOTH for delayed in BOTH),
+    *(congested(nagle=nagle) for nagle in BOTH),
+    congested(threshold=ECN_THRESHOLD),
+    congested(long=True),
+    congested(long=True, threshold=0.25),
+]
 
 
 def measure(laboratory: Laboratory) -> Values:
     """The change by each mechanism."""
 
-    def less(point: Point, than: Point, column: str) -> Estimate:
+    def less(point: Point, than: Point, column: str = "duration_s") -> Estimate:
         return laboratory.mean(than, column) - laboratory.mean(point, column)
 
     values: dict[str, Estimate | None] = {}
@@ -122,37 +117,22 @@ def measure(laboratory: Laboratory) -> Values:
         msf = scheduled(protocol, "msf")
         values[f"{protocol}.msf"] = laboratory.measure(msf).estimate("duration_s")
         for function in ("pid", "tunnel"):
-            values[f"{protocol}.{function}"] = less(
-                scheduled(protocol, function), msf, "duration_s"
-            )
+            values[f"{protocol}.{function}"] = less(scheduled(protocol, function), msf)
     lost = "datagrams_lost"
+    nagle, plain = (
+        {delayed: acknowledged(nagle=nagle, delayed=delayed) for delayed in BOTH}
+        for nagle in (True, False)
+    )
     return {
         **values,
-        "dtls.pid.long": less(
-            scheduled("dtls", "pid", LARGE), scheduled("dtls", "msf", LARGE), "duration_s"
-        ),
-        "window.336": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 1), "duration_s"),
-        "window.336.4": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 4), "duration_s"),
-        "window.844": less(windowed(LARGE_MSS, 10), windowed(LARGE_MSS, 1), "duration_s"),
+        "dtls.pid.long": less(scheduled("dtls", "pid", LARGE), scheduled("dtls", "msf", LARGE)),
+        "window.336": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 1)),
+        "window.336.4": less(windowed(SMALL_MSS, 10), windowed(SMALL_MSS, 4)),
+        "window.844": less(windowed(LARGE_MSS, 10), windowed(LARGE_MSS, 1)),
         "nagle": less(congested(nagle=True), congested(), lost),
         "ecn": less(congested(threshold=ECN_THRESHOLD), congested(), lost),
         "ecn.long": less(congested(long=True, threshold=0.25), congested(long=True), lost),
-        "acks.frames": less(
-            acknowledged(nagle=False, delayed=True),
-            acknowledged(nagle=False, delayed=False),
-            "frames",
-        ),
-        "acks.nagle": less(
-            acknowledged(nagle=True, delayed=False),
-            acknowledged(nagle=True, delayed=True),
-            "duration_s",
-        ),
-        "acks.plain": less(
-            acknowledged(nagle=False, delayed=False),
-            acknowledged(nagle=False, delayed=True),
-            "duration_s",
-        ),
+        "acks.frames": less(plain[True], plain[False], "frames"),
+        "acks.nagle": less(nagle[False], nagle[True]),
+        "acks.plain": less(plain[False], plain[True]),
     }
-
-
-draw = no_figure

@@ -5,17 +5,10 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate, least, most
-from slowhand.papers.claeys2021.handshake import (
-    LARGE_MFL,
-    LARGE_MSS,
-    SCENARIO,
-    dtls_settings,
-    dtls_timers,
-    tls_settings,
-)
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.claeys2021.handshake import LARGE_DTLS, NAGLE, dtls_timers, handshake
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 CELLS = 5
 """Cells of a node: one shared, one autonomous, three managed. The slotframe sets the duty cycle."""
@@ -28,30 +21,22 @@ PROTOCOLS = ("TLS", "DTLS")
 FIGURE = [(p, h, d) for p, h in itertools.product(PROTOCOLS, DUTIES) for d in DUTIES[h]]
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    return [*(point(*where) for where in FIGURE), AT_ONCE]
-
-
-def point(protocol: str, hops: int, duty: int) -> Point:
-    """A point of the figure."""
-    return Point.of(SCENARIO, settings(protocol, hops, duty))
-
-
-def settings(protocol: str, hops: int, duty: int) -> Settings:
+def point(protocol: str, hops: int, duty: int, more: Settings | None = None) -> Point:
     """The largest messages, Nagle active, and timers of DTLS that do not fire."""
-    return {
-        **(dtls_settings(LARGE_MFL) if protocol == "DTLS" else tls_settings(LARGE_MSS, nagle=True)),
-        **dtls_timers(60),
+    network: Settings = {
         "network.topology": {"kind": "line", "hops": hops},
         "mac.slotframe": round(100 * CELLS / duty),
         "lowpan.reassembly": "forwarding",  # section 4.2: routers do not reassemble
         "session.give_up_s": 600,
     }
+    session = LARGE_DTLS if protocol == "DTLS" else NAGLE
+    return handshake(session, dtls_timers(60), network, more or {})
 
 
-AT_ONCE = Point.of(SCENARIO, {**settings("TLS", 1, 25), "transport.client.delayed_ack_ms": 0})
+AT_ONCE = point("TLS", 1, 25, {"transport.client.delayed_ack_ms": 0})
 """A client that delays no acknowledgements, at the edge of what the paper calls similar."""
+
+POINTS = [*(point(*where) for where in FIGURE), AT_ONCE]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -85,7 +70,19 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws Fig. 5."""
-    from slowhand.papers.claeys2021 import figures
-
-    return figures.duty({where: laboratory.measure(point(*where)) for where in FIGURE}, folder)
+    """Draws Fig. 5: the handshake's duration over the duty cycle."""
+    title = "The duty cycle of the schedule (Claeys et al. 2021, Fig. 5)"
+    with plot.sheet(2, title=title) as sheet:
+        for axes, (hops, duties) in zip(sheet.axes, DUTIES.items(), strict=True):
+            curves = {
+                protocol: [
+                    laboratory.measure(point(protocol, hops, duty)).estimate("duration_s")
+                    for duty in duties
+                ]
+                for protocol in PROTOCOLS
+            }
+            sheet.curves(axes, duties, curves)
+            axes.set_title("one hop" if hops == 1 else f"{hops} hops")
+            axes.set(xlabel="duty cycle [%]", ylabel="handshake [s]")
+            axes.set(xlim=(0, None), ylim=(0, None))
+        return sheet.save(folder, "fig5")

@@ -13,14 +13,8 @@ from typing import NamedTuple
 
 from slowhand import data
 from slowhand.papers import find
-from slowhand.papers.claeys2021.handshake import (
-    LARGE_MFL,
-    LARGE_MSS,
-    SCENARIO,
-    dtls_settings,
-    tls_settings,
-)
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.claeys2021.handshake import LARGE_DTLS, NAGLE, handshake
+from slowhand.papers.points import Laboratory, Settings
 
 ROW = "table2.dtls.1024"
 """DTLS with MFL 1024. The constants of the certificates and of the computing are fitted to it."""
@@ -58,10 +52,7 @@ def main() -> None:
     for up, down in SPLITS:
         cells: Settings = {"mac.cells": {"shared": 1, "up": up, "down": down}}
         fitted = fit(here, cells)
-        point = Point.of(
-            SCENARIO, {**tls_settings(LARGE_MSS, nagle=True), **cells, **fitted.settings}
-        )
-        latency = here.mean(point, "duration_s").mean
+        latency = here.mean(handshake(NAGLE, cells, fitted.settings), "duration_s").mean
         found.append((abs(latency - wanted), up, down, fitted))
     _, up, down, fitted = min(found)
     print(f"cells: {up} up, {down} down")
@@ -80,8 +71,7 @@ def fit(laboratory: Laboratory, settings: Settings) -> Fitted:
     latency, octets = (paper.number(f"{ROW}.{quantity}") for quantity in ("latency", "bytes"))
 
     def mean(column: str, fitted: Fitted) -> float:
-        point = Point.of(SCENARIO, {**dtls_settings(LARGE_MFL), **settings, **fitted.settings})
-        return laboratory.mean(point, column).mean
+        return laboratory.mean(handshake(LARGE_DTLS, settings, fitted.settings), column).mean
 
     length = nearest(lambda length: mean("bytes_phy", Fitted(length, 1.0)), octets, 250, 900)
     hundredths = nearest(lambda x: mean("duration_s", Fitted(length, x / 100)), latency, 20, 800)

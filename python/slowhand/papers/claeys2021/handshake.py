@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slowhand.papers.points import Settings
+from slowhand.papers.points import Point, Settings
 
 SCENARIO = "handshake.toml"
 
@@ -26,6 +26,11 @@ NOTHING_DROPPED: Settings = {"server.internet_dropped": []}
 
 PROXY: Settings = {"gateway.tcp_proxy": True}
 """Section 5: the TCP proxy at the border router. With it no SYN-ACK has to be dropped."""
+
+
+def handshake(*settings: Settings) -> Point:
+    """A handshake with these settings, of which the later ones count."""
+    return Point.of(SCENARIO, {key: value for each in settings for key, value in each.items()})
 
 
 def dtls_settings(mfl: int) -> Settings:
@@ -63,17 +68,22 @@ def tcp_timers(timer_s: float, ends: Sequence[str] = ("client", "server")) -> Se
     }
 
 
-TABLE_2: dict[str, Settings] = {
-    "tls.844.nagle": tls_settings(LARGE_MSS, nagle=True),
-    "tls.844": tls_settings(LARGE_MSS, nagle=False),
+LARGE_DTLS = dtls_settings(LARGE_MFL)
+LARGE_TLS = tls_settings(LARGE_MSS, nagle=False)
+NAGLE = tls_settings(LARGE_MSS, nagle=True)
+"""The handshakes with the largest messages: DTLS; TLS without and with Nagle's algorithm."""
+
+TABLE_2 = {
+    "tls.844.nagle": NAGLE,
+    "tls.844": LARGE_TLS,
     "tls.336.nagle": tls_settings(SMALL_MSS, nagle=True),
     "tls.336": tls_settings(SMALL_MSS, nagle=False),
-    "dtls.1024": dtls_settings(LARGE_MFL),
+    "dtls.1024": LARGE_DTLS,
     "dtls.512": dtls_settings(SMALL_MFL),
 }
 """The rows of Table 2, by their names in `reported.toml`."""
 
-TABLE_3: dict[str, Settings] = {
+TABLE_3 = {
     "tls.844.nagle": tls_settings(LARGE_MSS, nagle=True, proxy=True),
     "tls.844": tls_settings(LARGE_MSS, nagle=False, proxy=True),
 }
@@ -90,3 +100,9 @@ def _with_mtu(row: str) -> str:
 
 BY_MTU = {_with_mtu(row): settings for row, settings in TABLE_2.items()}
 """The configurations of Fig. 6, 7 and 10: those of Table 2, named `tls.864.nagle` to `dtls.529`."""
+
+
+def label(row: str) -> str:
+    """A readable form of `tls.844.nagle`, for figures."""
+    words = {"tls": "TLS", "dtls": "DTLS", "nagle": "Nagle"}
+    return " ".join(words.get(word, word) for word in row.split("."))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate, least, median, percentile
-from slowhand.papers.claeys2021 import fragments
-from slowhand.papers.claeys2021.handshake import BY_MTU, LARGE_MSS, SCENARIO, SMALL_MSS
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.claeys2021 import buffers
+from slowhand.papers.claeys2021.handshake import BY_MTU, LARGE_MSS, SMALL_MSS, handshake, label
+from slowhand.papers.points import Laboratory, Part, Point, Settings, Values
 
 LOSS = 0.05
 
@@ -26,41 +27,6 @@ TIMER_S = 4
 """A first timeout of the client's DTLS with which one timeout doubles the duration."""
 
 
-class Boxes:
-    """A figure of boxes: the handshakes of some configurations under loss."""
-
-    def __init__(self, name: str, configurations: dict[str, Settings]):
-        self.name = name
-        self.configurations = configurations
-
-    def points(self) -> list[Point]:
-        """Each configuration with losses and without."""
-        return [point(s, loss) for s in self.configurations.values() for loss in (0.0, LOSS)]
-
-    def measure(self, laboratory: Laboratory) -> Values:
-        """The median with losses compared with a handshake without, in percent."""
-        values: dict[str, Estimate | None] = {}
-        for name, settings in self.configurations.items():
-            values[f"{name}.completed"] = laboratory.completed(point(settings, LOSS))
-            for quantity, column in QUANTITIES.items():
-                values[f"{name}.{quantity}"] = increase(laboratory, settings, column)
-        return values
-
-    def draw(self, laboratory: Laboratory, folder: Path) -> list[Path]:
-        """Draws the boxes."""
-        from slowhand.papers.claeys2021 import figures
-
-        measured = {
-            name: laboratory.measure(point(settings, LOSS))
-            for name, settings in self.configurations.items()
-        }
-        without = {
-            name: laboratory.measure(point(settings, 0.0))
-            for name, settings in self.configurations.items()
-        }
-        return figures.boxes(self.name, measured, without, folder)
-
-
 BY_NAGLE = {
     "nagle": (TLS["tls.864.nagle"], TLS["tls.356.nagle"]),
     "plain": (TLS["tls.864"], TLS["tls.356"]),
@@ -68,51 +34,53 @@ BY_NAGLE = {
 """A large MTU and a small one."""
 
 
-class Fig6(Boxes):
-    """TLS: also the large MTU against the small one, and two numbers of the paper exchanged."""
-
-    def measure(self, laboratory: Laboratory) -> Values:
-        """The boxes, what a small MTU changes, and the frames of a full segment."""
-        values = dict(super().measure(laboratory))
-        for name, pair in BY_NAGLE.items():
-            values[f"worst.{name}"] = worse(laboratory, *pair, "duration_s")
-            values[f"worst.bytes.{name}"] = worse(laboratory, *pair, "bytes_phy")
-            values[f"small.bytes.{name}"] = repeated_less(laboratory, *pair)
-            values[f"small.duration.{name}"] = sooner(laboratory, *pair)
-        return {
-            **values,
-            "exchanged.864": values["tls.864.nagle.bytes"],
-            "exchanged.356": values["tls.356.nagle.bytes"],
-            "segment.864": fragments.frames(laboratory, LARGE_MSS),
-            "segment.356": fragments.frames(laboratory, SMALL_MSS),
-        }
-
-
-class Fig7(Boxes):
-    """DTLS: also what a later first timeout would do."""
-
-    def points(self) -> list[Point]:
-        """The points of the boxes, and the one with the other timeout."""
-        return [*super().points(), *(point(LATER, loss) for loss in (0.0, LOSS))]
-
-    def measure(self, laboratory: Laboratory) -> Values:
-        """The boxes, and by how much the duration is more than double."""
-        values = dict(super().measure(laboratory))
-        durations = [values[f"{name}.duration"] for name in DTLS]
-        doubled = [one - Estimate(100.0) for one in durations if one is not None]
-        return {
-            **values,
-            "beyond.double": least(doubled) if doubled else None,
-            "timer": increase(laboratory, LATER, "duration_s"),
-        }
-
-
 LATER: Settings = {**BY_MTU["dtls.1041"], "session.timeout_s": TIMER_S}
 
 
 def point(settings: Settings, loss: float) -> Point:
     """A configuration under this loss of fragments."""
-    return Point.of(SCENARIO, {**settings, "lowpan.fragment_loss": loss})
+    return handshake(settings, {"lowpan.fragment_loss": loss})
+
+
+def fig6(laboratory: Laboratory) -> Values:
+    """TLS: the boxes, what a small MTU changes, and two numbers of the paper exchanged."""
+    values = boxes(laboratory, TLS)
+    for name, pair in BY_NAGLE.items():
+        values[f"worst.{name}"] = worse(laboratory, *pair, "duration_s")
+        values[f"worst.bytes.{name}"] = worse(laboratory, *pair, "bytes_phy")
+        values[f"small.bytes.{name}"] = repeated_less(laboratory, *pair)
+        values[f"small.duration.{name}"] = sooner(laboratory, *pair)
+    return {
+        **values,
+        "exchanged.864": values["tls.864.nagle.bytes"],
+        "exchanged.356": values["tls.356.nagle.bytes"],
+        "segment.864": buffers.frames(laboratory, LARGE_MSS),
+        "segment.356": buffers.frames(laboratory, SMALL_MSS),
+    }
+
+
+def fig7(laboratory: Laboratory) -> Values:
+    """DTLS: the boxes, by how much the duration is more than double, and a later timeout."""
+    values = boxes(laboratory, DTLS)
+    durations = [values[f"{name}.duration"] for name in DTLS]
+    doubled = [one - Estimate(100.0) for one in durations if one is not None]
+    return {
+        **values,
+        "beyond.double": least(doubled) if doubled else None,
+        "timer": increase(laboratory, LATER, "duration_s"),
+    }
+
+
+def boxes(
+    laboratory: Laboratory, configurations: Mapping[str, Settings]
+) -> dict[str, Estimate | None]:
+    """The median with losses compared with a handshake without, in percent."""
+    values: dict[str, Estimate | None] = {}
+    for name, settings in configurations.items():
+        values[f"{name}.completed"] = laboratory.completed(point(settings, LOSS))
+        for quantity, column in QUANTITIES.items():
+            values[f"{name}.{quantity}"] = increase(laboratory, settings, column)
+    return values
 
 
 def increase(laboratory: Laboratory, settings: Settings, column: str) -> Estimate | None:
@@ -162,3 +130,37 @@ def worst_case(values: Sequence[float]) -> Estimate | None:
     spread = 1.96 * math.sqrt(WORST * (1 - WORST) / len(values))
     low, high = (percentile(values, min(1.0, WORST + side * spread)) for side in (-1, 1))
     return Estimate(percentile(values, WORST), (high - low) / 2)
+
+
+def draw(
+    name: str, configurations: Mapping[str, Settings], laboratory: Laboratory, folder: Path
+) -> list[Path]:
+    """Draws the boxes: bytes and duration with loss; a star for a handshake without loss."""
+    title = f"5 % of fragments lost (Claeys et al. 2021, Fig. {name.removeprefix('fig')})"
+    names = [label(row).replace(" Nagle", "\nNagle") for row in configurations]
+    with plot.sheet(2, title=title) as sheet:
+        for axes, column in zip(sheet.axes, QUANTITIES.values(), strict=True):
+            lossy = [laboratory.measure(point(each, LOSS)) for each in configurations.values()]
+            values = [measured.samples[column] for measured in lossy]
+            places = sheet.boxes(axes, values, width=0.5)
+            for place, settings in zip(places, configurations.values(), strict=True):
+                if estimate := laboratory.measure(point(settings, 0.0)).estimate(column):
+                    axes.plot(place, estimate.mean, "*", color="black", markersize=9)
+            axes.set_xticks(places, names)
+            axes.set_xlabel("whiskers: 5 % and 95 %; star: no loss")
+        octets, duration = sheet.axes
+        octets.set(title="bytes", ylabel="PSDU octets on the air [B]", ylim=(0, None))
+        duration.set(title="duration", ylabel="handshake [s]", yscale="log")
+        seconds = [3, 5, 10, 20, 50, 100, 200]
+        duration.set_yticks(seconds, [str(s) for s in seconds])
+        duration.minorticks_off()
+        return sheet.save(folder, name)
+
+
+def _points(configurations: Mapping[str, Settings]) -> list[Point]:
+    """Each configuration with losses and without."""
+    return [point(settings, loss) for settings in configurations.values() for loss in (0.0, LOSS)]
+
+
+FIG_6 = Part(fig6, _points(TLS), partial(draw, "fig6", TLS))
+FIG_7 = Part(fig7, _points({**DTLS, "later": LATER}), partial(draw, "fig7", DTLS))

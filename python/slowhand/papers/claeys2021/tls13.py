@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 from slowhand.estimate import Estimate
-from slowhand.papers.claeys2021.handshake import (
-    LARGE_MSS,
-    NOTHING_DROPPED,
-    SCENARIO,
-    tcp_timers,
-    tls_settings,
-)
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.claeys2021.handshake import LARGE_TLS, NOTHING_DROPPED, handshake, tcp_timers
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 SUITES = {
     "tls1.2": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM",
@@ -32,24 +25,19 @@ application data together with it. In TLS 1.2 it is the server's."""
 
 def point(protocol: str, delay_s: float) -> Point:
     """A handshake with a curve that both versions have, and timers that do not fire."""
-    return Point.of(
-        SCENARIO,
-        {
-            **tls_settings(LARGE_MSS, nagle=False),
-            "session.protocol": protocol,
-            "session.suite": SUITES[protocol],
-            "session.curve": "secp256r1",
-            **NOTHING_DROPPED,
-            "server.internet_delay_ms": 1000 * delay_s,
-            "transport.server.tail_loss_probe": False,
-            **tcp_timers(10),
-        },
-    )
+    session: Settings = {
+        "session.protocol": protocol,
+        "session.suite": SUITES[protocol],
+        "session.curve": "secp256r1",
+    }
+    path: Settings = {
+        "server.internet_delay_ms": 1000 * delay_s,
+        "transport.server.tail_loss_probe": False,
+    }
+    return handshake(LARGE_TLS, session, NOTHING_DROPPED, path, tcp_timers(10))
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    return [point(protocol, delay_s) for protocol in SUITES for delay_s in (0.0, DELAY_S)]
+POINTS = [point(protocol, delay_s) for protocol in SUITES for delay_s in (0.0, DELAY_S)]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -73,6 +61,3 @@ def measure(laboratory: Laboratory) -> Values:
         "duration.12": duration("tls1.2"),
         "duration.13": duration("tls1.3"),
     }
-
-
-draw = no_figure

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate
-from slowhand.keys import Setting
 from slowhand.papers.iotops_comparison.dtls13 import CREDENTIALS
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
 HOPS = (1, 2, 3, 4)
 
@@ -18,7 +18,7 @@ LOSSES = (0, 5)
 MOST = {0: 50, 5: 200}
 """The most worlds, by loss: without one only the phases of the link layers differ."""
 
-MACS: dict[str, dict[str, Setting]] = {
+MACS: dict[str, Settings] = {
     "tsch": {
         "kind": "tsch",
         "slot_ms": 10,
@@ -31,9 +31,9 @@ MACS: dict[str, dict[str, Setting]] = {
 }
 """The link layers, as the examples in scenarios/ have them."""
 
-_EDHOC: dict[str, Setting] = {"session.protocol": "edhoc"}
+_EDHOC: Settings = {"session.protocol": "edhoc"}
 
-SESSIONS: dict[str, dict[str, Setting]] = {
+SESSIONS: dict[str, Settings] = {
     "combined": {**_EDHOC, "session.edhoc.combined": True},
     "edhoc": _EDHOC,
     **{
@@ -43,21 +43,38 @@ SESSIONS: dict[str, dict[str, Setting]] = {
 }
 """The sessions: EDHOC with kid and static keys, DTLS 1.3."""
 
+NAMES = {
+    "combined": "EDHOC, combined",
+    "edhoc": "EDHOC",
+    "psk": "DTLS 1.3, PSK",
+    "psk_ecdhe": "DTLS 1.3, PSK + ECDHE",
+    "rpk": "DTLS 1.3, RPK",
+}
+"""Their names in the figure, in their order."""
+
+LINK_LAYERS = {"tsch": "TSCH", "xmac": "X-MAC", "beacon": "beacons", "csma": "CSMA"}
+
+QUANTITIES = {"time": "time until a response [s]", "energy": "energy of the client [mJ]"}
+
 FARTHEST = HOPS[-1]
 
 
-def point(mac: str, session: str, hops: int = FARTHEST, loss: int = 5) -> Point:
+def point(
+    mac: str,
+    session: str,
+    hops: int = FARTHEST,
+    loss: int = 5,
+    more: Settings | None = None,
+) -> Point:
     """Sessions and their first requests over a line."""
-    return Point.of("air.toml", _settings(mac, session, hops, loss), most=MOST[loss])
-
-
-def _settings(mac: str, session: str, hops: int = FARTHEST, loss: int = 5) -> dict[str, Setting]:
-    return {
+    settings: Settings = {
         "mac": MACS[mac],
         "network.topology.hops": hops,
         "network.link_pdr": 1 - loss / 100,
         **SESSIONS[session],
+        **(more or {}),
     }
+    return Point.of("air.toml", settings, most=MOST[loss])
 
 
 COAP_TIMER_S = 2
@@ -66,21 +83,14 @@ COAP_TIMER_S = 2
 
 def with_timer_of_coap(session: str) -> Point:
     """A session of DTLS over X-MAC whose timer is as short as that of EDHOC."""
-    settings: dict[str, Setting] = {**_settings("xmac", session), "session.timeout_s": COAP_TIMER_S}
-    return Point.of("air.toml", settings, most=MOST[5])
+    return point("xmac", session, more={"session.timeout_s": COAP_TIMER_S})
 
 
-def points() -> list[Point]:
-    """The points of the figure, and those with another timer."""
-    timers = [with_timer_of_coap(session) for session in ("psk", "rpk")]
-    return timers + [
-        point(mac, session, hops, loss)
-        for mac in MACS
-        for session in SESSIONS
-        for hops in HOPS
-        for loss in LOSSES
-    ]
-
+POINTS = [
+    *(with_timer_of_coap(session) for session in ("psk", "rpk")),
+    *(point(*where) for where in product(MACS, SESSIONS, HOPS, LOSSES)),
+]
+"""Those of the figure, and those with another timer."""
 
 TOTALS = {
     "time": ("duration_s", "data_s"),
@@ -100,7 +110,7 @@ def total(laboratory: Laboratory, at: Point, quantity: str) -> Estimate | None:
 
 def measure(laboratory: Laboratory) -> Values:
     """Our values for the rows of this part."""
-    for at in points():
+    for at in POINTS:
         laboratory.measure(at)
     values: dict[str, Estimate | None] = {}
     for session in SESSIONS:
@@ -158,7 +168,22 @@ def _computing(laboratory: Laboratory, mac: str) -> Estimate | None:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws time, energy and frames by hops."""
-    from slowhand.papers.iotops_comparison import figures
-
-    return figures.air(laboratory, folder)
+    """Draws time and energy of a session and its first request, by hops and link layer."""
+    with plot.sheet(
+        len(LINK_LAYERS), rows=len(QUANTITIES), width=3.6, height=3.0, alike=False
+    ) as sheet:
+        panels = product(QUANTITIES.items(), LINK_LAYERS.items())
+        for axes, ((quantity, label), (mac, name)) in zip(sheet.axes, panels, strict=True):
+            for loss in LOSSES:
+                curves = {
+                    session: [
+                        total(laboratory, point(mac, session, hops, loss), quantity)
+                        for hops in HOPS
+                    ]
+                    for session in SESSIONS
+                }
+                sheet.curves(axes, HOPS, curves, dashed=loss > 0, named=False)
+            axes.set(ylim=(0, None), xticks=HOPS, title=name, ylabel=label)
+            axes.set_xlabel("hops; solid: no loss, dashed: 5 %")
+        sheet.key(list(NAMES.values()))
+        return sheet.save(folder, "air")

@@ -8,12 +8,9 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-from slowhand.api import Scenario
-from slowhand.keys import Setting, toml
 from slowhand.papers import datagrams
 from slowhand.papers.capture import Capture
-from slowhand.papers.datagrams import Frame
-from slowhand.papers.points import FIRST_SEED, Laboratory
+from slowhand.papers.points import FIRST_SEED, Laboratory, Point, Settings
 
 SCENARIO = "link.toml"
 
@@ -39,24 +36,23 @@ class Conversation:
         return [[octets for _, octets in payloads] for _, payloads in turns]
 
 
-def conversations(laboratory: Laboratory, settings: Mapping[str, Setting]) -> list[Conversation]:
+def conversations(laboratory: Laboratory, settings: Settings) -> list[Conversation]:
     """The conversations of as many worlds as the laboratory runs, at most `CAPTURES`."""
-    overrides = tuple(f"{key}={toml(value)}" for key, value in settings.items())
-    count = min(CAPTURES, laboratory.count)
-    return [_one(laboratory.folder, overrides, FIRST_SEED + n) for n in range(count)]
+    count, at = min(CAPTURES, laboratory.count), Point.of(SCENARIO, settings)
+    return [_one(laboratory.folder, at, FIRST_SEED + n) for n in range(count)]
 
 
-def conversation(laboratory: Laboratory, settings: Mapping[str, Setting]) -> Conversation:
+def conversation(laboratory: Laboratory, settings: Settings) -> Conversation:
     """The conversation of the first world."""
-    overrides = tuple(f"{key}={toml(value)}" for key, value in settings.items())
-    return _one(laboratory.folder, overrides, FIRST_SEED)
+    return _one(laboratory.folder, Point.of(SCENARIO, settings), FIRST_SEED)
 
 
 @cache
-def _one(folder: Path, overrides: tuple[str, ...], seed: int) -> Conversation:
-    capture = Capture.of(Scenario(folder / SCENARIO, list(overrides)), seed)
-    found = datagrams.read(Frame(begin_s, octets) for begin_s, octets in capture.frames())
-    payloads = ((_is_client(each.source), _payload(each)) for each in found)
+def _one(folder: Path, at: Point, seed: int) -> Conversation:
+    capture = Capture.of(at.made(folder), seed)
+    payloads = (
+        (_is_client(each.source), _payload(each)) for each in datagrams.read(capture.frames())
+    )
     return Conversation(tuple(p for p in payloads if p[1]), capture.secrets())
 
 

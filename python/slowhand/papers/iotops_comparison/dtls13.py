@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from slowhand.estimate import Estimate
-from slowhand.keys import Setting
 from slowhand.papers.iotops_comparison import fields
 from slowhand.papers.iotops_comparison.conversation import conversation, conversations
 from slowhand.papers.iotops_comparison.draft import CURVE, EDWARDS, KINDS
 from slowhand.papers.iotops_comparison.fields import PROTECTED, TAG, TYPE, Fields
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Settings, Values
 
-_PSK: dict[str, Setting] = {"session.auth": "psk", "session.credential": "psk"}
+_PSK: Settings = {"session.auth": "psk", "session.credential": "psk"}
 
-CREDENTIALS: dict[str, dict[str, Setting]] = {
+CREDENTIALS: dict[str, Settings] = {
     "rpk": {"session.credential": "raw_public_key"},
     "psk_ecdhe": {**_PSK, "session.psk_mode": "psk_dhe_ke"},
     "psk": _PSK,
@@ -32,14 +28,9 @@ HASH = 32
 """Octets of SHA-256, which stands for a cached certificate (RFC 7924)."""
 
 
-def points() -> list[Point]:
-    """Nothing beside the captures."""
-    return []
-
-
 def flights(laboratory: Laboratory, kind: str, *, has_cid: bool) -> list[Fields]:
     """The mean of each field of each flight: three of the draft, and the server's ACK."""
-    settings: dict[str, Setting] = {"session.suite": CCM_8, **CREDENTIALS[kind]}
+    settings = {"session.suite": CCM_8, **CREDENTIALS[kind]}
     if has_cid:
         settings["session.connection_id"] = 1
     if kind == "rpk":
@@ -121,13 +112,6 @@ def _octets(flight: Fields) -> Estimate:
 
 def _all(laboratory: Laboratory, suite: str) -> int:
     """Octets of the three flights with a pre-shared key, in one world."""
-    settings: dict[str, Setting] = {"session.suite": suite, **CREDENTIALS["psk"]}
+    settings: Settings = {"session.suite": suite, **CREDENTIALS["psk"]}
     flights = conversation(laboratory, settings).flights[:3]
     return sum(len(octets) for flight in flights for octets in flight)
-
-
-def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws the octets of the handshakes of all protocols."""
-    from slowhand.papers.iotops_comparison import figures
-
-    return figures.handshakes(laboratory, folder)

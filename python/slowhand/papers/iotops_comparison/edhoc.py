@@ -6,10 +6,9 @@ from slowhand.estimate import Estimate
 from slowhand.keys import Setting
 from slowhand.papers.iotops_comparison.coap import Message
 from slowhand.papers.iotops_comparison.conversation import conversation
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Settings, Values
 
-METHOD_4: dict[str, Setting] = {"session.protocol": "edhoc", "session.edhoc.message_4": True}
+METHOD_4: Settings = {"session.protocol": "edhoc", "session.edhoc.message_4": True}
 
 MAC, SIGNATURE = 8, 64
 """Octets of what proves an identity: a MAC with static Diffie-Hellman keys, or a signature (RFC
@@ -19,25 +18,16 @@ X5T = 14
 """Octets of a map with an x5t: one of it for the map, 2 for the label, 2 for the list and its first
 element, 1 for the length, 8 of the hash (RFC 9360 section 2, RFC 9529 chapter 2). A kid has one."""
 
-VARIANTS = (
-    ("dh.kid", False, False),
-    ("dh.x5t", True, False),
-    ("signature.kid", False, True),
-    ("signature.x5t", True, True),
-)
-"""The credentials of the draft: a name, whether they are named by x5t, whether they sign."""
-
-NAMES = {
+VARIANTS = {
     "dh.kid": "static DH, kid",
     "dh.x5t": "static DH, x5t",
     "signature.kid": "signatures, kid",
     "signature.x5t": "signatures, x5t",
 }
+"""The credentials of the draft, in words: what proves an identity, and what names it."""
 
-
-def points() -> list[Point]:
-    """Nothing beside the captures."""
-    return []
+MEASURED = "dh.kid"
+"""The credentials of the sessions here, from whose messages the others follow."""
 
 
 def messages(laboratory: Laboratory, **options: Setting) -> list[bytes]:
@@ -50,9 +40,11 @@ def messages(laboratory: Laboratory, **options: Setting) -> list[bytes]:
     return [octets[1:] if number % 2 == 0 else octets for number, octets in enumerate(payloads)]
 
 
-def variant(octets: list[int], *, x5t: bool, signature: bool) -> list[int]:
-    """Octets of messages 1 to 3 with other credentials, from those with static keys and kid."""
-    more = (X5T - 1 if x5t else 0) + (SIGNATURE - MAC + 1 if signature else 0)
+def variant(octets: list[int], name: str) -> list[int]:
+    """Octets of messages 1 to 3 with credentials of `VARIANTS`, from those of `MEASURED`."""
+    proof, identifier = name.split(".")
+    more = X5T - 1 if identifier == "x5t" else 0
+    more += SIGNATURE - MAC + 1 if proof == "signature" else 0
     return [
         octets[0],
         _string(_content(octets[1]) + more),
@@ -75,8 +67,8 @@ def measure(laboratory: Laboratory) -> Values:
     ours = [len(message) for message in messages(laboratory)]
     by_value = [len(message) for message in messages(laboratory, credentials="ccs")]
     values: dict[str, Estimate | None] = {"message_4": Estimate(ours[3])}
-    for name, x5t, signature in VARIANTS:
-        for number, octets in enumerate(variant(ours, x5t=x5t, signature=signature), 1):
+    for name in VARIANTS:
+        for number, octets in enumerate(variant(ours, name), 1):
             values[f"{name}.{number}"] = Estimate(octets)
     for number, octets in enumerate(by_value[1:3], 2):
         values[f"ccs.{number}"] = Estimate(octets)
@@ -91,7 +83,7 @@ def _over_coap(laboratory: Laboratory, octets: list[int]) -> dict[str, Estimate]
         read = Message.read(whole)
         values[f"coap.{number}"] = Estimate(len(whole) - message)
         values[f"coap.{number}.least"] = Estimate(len(whole) - message - _beside(read))
-    request: dict[str, Setting] = {"session.protocol": "edhoc", "application.requests": 1}
+    request: Settings = {"session.protocol": "edhoc", "application.requests": 1}
     combined = conversation(laboratory, {**request, "session.edhoc.combined": True}).payloads[2][1]
     alone = conversation(laboratory, request).payloads[4][1]
     values["coap.combined"] = Estimate(len(combined) - len(alone) - octets[2])
@@ -103,6 +95,3 @@ def _beside(message: Message) -> int:
     formats = [option.octets for option in message.options if option.number == 12]
     paths = [option.octets for option in message.options if option.value == b".well-known"]
     return message.token + sum(formats) + sum(paths)
-
-
-draw = no_figure

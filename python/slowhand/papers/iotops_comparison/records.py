@@ -7,12 +7,10 @@ the format: compression, Group OSCORE, numbers and identifiers that are longer.
 from __future__ import annotations
 
 from slowhand.estimate import Estimate
-from slowhand.keys import Setting
 from slowhand.papers.iotops_comparison import ghc
 from slowhand.papers.iotops_comparison.conversation import conversation
 from slowhand.papers.iotops_comparison.dtls13 import CCM_8, CREDENTIALS
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Settings, Values
 
 NUMBERS = {"05": 1, "1005": 2, "100005": 3}
 """The sequence numbers of the draft, and their octets."""
@@ -29,17 +27,17 @@ REQUEST, RESPONSE, PLAIN = 40, 30, 6
 ICV = 8
 """Octets of the tag."""
 
-_DTLS12: dict[str, Setting] = {
+_DTLS12: Settings = {
     "session.protocol": "coap+dtls1.2",
     "session.suite": "TLS_PSK_WITH_AES_128_CCM_8",
 }
-_TLS12: dict[str, Setting] = {
+_TLS12: Settings = {
     "session.protocol": "tls1.2",
     "session.suite": "TLS_ECDHE_ECDSA_WITH_AES_128_CCM_8",
 }
-_TLS13: dict[str, Setting] = {"session.protocol": "tls1.3", "session.suite": CCM_8}
+_TLS13: Settings = {"session.protocol": "tls1.3", "session.suite": CCM_8}
 
-PROTOCOLS: dict[str, dict[str, Setting]] = {
+PROTOCOLS: dict[str, Settings] = {
     "dtls12": _DTLS12,
     "dtls12.mbedtls": {**_DTLS12, "session.stack": "mbedtls"},
     "dtls12.openssl": {**_DTLS12, "session.stack": "openssl"},
@@ -63,11 +61,6 @@ _BOTH = ("dtls12", "dtls13", "tls12", "tls13", "oscore")
 """The protections with numbers of one octet and of two."""
 
 
-def points() -> list[Point]:
-    """Nothing beside the captures."""
-    return []
-
-
 def last(
     laboratory: Laboratory, name: str, number: str = "05", cid: str = ""
 ) -> tuple[bytes, bytes]:
@@ -79,14 +72,13 @@ def last(
     if PROTOCOLS[name]["session.protocol"] not in ("oscore", "edhoc"):
         requests -= 1  # the handshake has ended with number 0
     sizes = _plain(name)
-    settings: dict[str, Setting] = {
+    settings: Settings = {
         **PROTOCOLS[name],
         "application.requests": requests,
         "application.request_bytes": sizes[0],
         "application.response_bytes": sizes[1],
+        **({"session.connection_id": IDS[cid]} if cid else {}),
     }
-    if cid:
-        settings["session.connection_id"] = IDS[cid]
     (*_, (_, request), (_, response)) = conversation(laboratory, settings).payloads
     return request, response
 
@@ -200,6 +192,3 @@ def _record(name: str, number: str, cid: str = "") -> tuple[bytes, int]:
         header = kind + b"\xfe\xfd" + numbered + id + len(sealed).to_bytes(2, "big")
     record = header + sealed
     return record, len(record) - PLAIN
-
-
-draw = no_figure

@@ -8,16 +8,14 @@ credential is replaced by what the draft has.
 from __future__ import annotations
 
 from slowhand.estimate import Estimate
-from slowhand.keys import Setting
 from slowhand.papers.iotops_comparison import fields
 from slowhand.papers.iotops_comparison.conversation import conversation, conversations
 from slowhand.papers.iotops_comparison.draft import CURVE
 from slowhand.papers.iotops_comparison.dtls13 import CCM_8, with_x25519
 from slowhand.papers.iotops_comparison.fields import Fields
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Settings, Values
 
-_SESSION: dict[str, Setting] = {
+_SESSION: Settings = {
     "session.protocol": "tls1.3",
     "session.suite": CCM_8,
     "session.credential": "certificate",
@@ -28,11 +26,6 @@ PRE_SHARED_KEY = 48
 
 CTLS_EXAMPLE = (74, 160, 91)
 """Octets of the flights of the one example of cTLS: X.509 by reference, x25519, ed25519."""
-
-
-def points() -> list[Point]:
-    """Nothing beside the captures."""
-    return []
 
 
 def with_raw_public_keys(laboratory: Laboratory, stack: str) -> list[Fields]:
@@ -100,6 +93,3 @@ def ctls() -> dict[str, tuple[int, int, int]]:
 
 def _sum(one: tuple[int, int, int], two: tuple[int, int, int]) -> tuple[int, int, int]:
     return one[0] + two[0], one[1] + two[1], one[2] + two[2]
-
-
-draw = no_figure

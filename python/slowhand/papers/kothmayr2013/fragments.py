@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate
 from slowhand.papers.kothmayr2013 import opal
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 
 MTUS = (192, 256, 384, 512, 768, 1024, 1232)
 """Octets of a datagram: from a whole ClientHello to the most in a packet of 1280 octets."""
@@ -23,11 +23,6 @@ BEST = 512
 FIGURE = list(itertools.product(SPREADS, LOSSES, MTUS))
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    return [point(*where) for where in FIGURE] + [whole(mtu) for mtu in MTUS]
-
-
 def point(spread: str, loss: float, mtu: int) -> Point:
     """A point of Fig. 7."""
     return opal.lossy(loss, spread, mtu=mtu)
@@ -36,6 +31,9 @@ def point(spread: str, loss: float, mtu: int) -> Point:
 def whole(mtu: int) -> Point:
     """A handshake with this MTU, without loss."""
     return opal.point(mtu=mtu)
+
+
+POINTS = [*(point(*where) for where in FIGURE), *(whole(mtu) for mtu in MTUS)]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -77,12 +75,35 @@ def relative(laboratory: Laboratory, spread: str) -> dict[int, Estimate]:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws Fig. 7."""
-    from slowhand.papers.kothmayr2013 import figures
-
-    durations = {where: laboratory.mean(point(*where), "duration_s") for where in FIGURE}
-    frames = {mtu: laboratory.mean(whole(mtu), "frames") for mtu in MTUS}
-    return figures.fragments(durations, frames, folder)
+    """Draws Fig. 7: duration of a handshake by MTU and loss, and its number of frames."""
+    headings = (
+        "(a) a loss takes the rest of the flight with it",
+        "(b) a loss takes its fragment only",
+    )
+    title = "MTU of the handshake where fragments are lost (Kothmayr et al. 2013, Fig. 7)"
+    with plot.sheet(3, title=title) as sheet:
+        *panels, counted = sheet.axes
+        for axes, spread, heading in zip(panels, SPREADS, headings, strict=True):
+            curves = {
+                f"{100 * loss:g} %": [
+                    laboratory.mean(point(spread, loss, mtu), "duration_s") for mtu in MTUS
+                ]
+                for loss in LOSSES
+            }
+            sheet.curves(axes, MTUS, curves)
+            axes.set(title=heading, ylabel="handshake [s]", yscale="log", ylim=(3, 40))
+            axes.set_yticks([4, 6, 10, 20, 30], ["4", "6", "10", "20", "30"])
+        frames = [laboratory.mean(whole(mtu), "frames") for mtu in MTUS]
+        sheet.curves(counted, MTUS, {"no loss": frames})
+        counted.set(title="(c) frames", ylabel="frames of a handshake", ylim=(0, 60))
+        sheet.note(counted, "dotted: the paper's best")
+        for axes in sheet.axes:
+            axes.set_xscale("log")
+            axes.set_xticks(MTUS, [str(mtu) for mtu in MTUS], fontsize=9)
+            axes.minorticks_off()
+            axes.set_xlabel("MTU of the handshake [octets]")
+            axes.axvline(BEST, color=plot.GREY, linestyle=":", linewidth=1)
+        return sheet.save(folder, "fig7")
 
 
 def _least(by_mtu: dict[int, Estimate]) -> Estimate:

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate, least
 from slowhand.papers.kothmayr2013 import opal
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 
 BITS = (1024, 2048)
 TOO_LONG = 3072
@@ -24,18 +24,24 @@ TIMER_S = 5.0
 FASTER = 0.75
 """The share of the time in devices/opal-tpm.toml that software takes, in a note on the energy."""
 
+CONSUMERS = {
+    "TPM": ("tpm",),
+    "processor": ("cpu", "sleep"),
+    "radio": ("tx", "rx"),
+    "idle listening": ("listen",),
+}
+"""The consumers of energy in the figure, with their columns of a record."""
+
+WIDTH = 0.7
+"""The width of a bar."""
+
+REPORTED = (
+    ("RSA-2048\nboth ends", "488 mJ", 488.0),
+    ("secp256r1\nboth ends", "100 mJ", 100.0),
+)
+
 FIGURE = list(itertools.product(BITS, AUTHENTICATIONS, HOPS))
 SINGLE_HOP = [(bits, auth, 1) for bits in (*BITS, TOO_LONG) for auth in AUTHENTICATIONS]
-
-
-def points() -> list[Point]:
-    """The points to run."""
-    return [
-        *(rsa(*where) for where in FIGURE + SINGLE_HOP),
-        *(ecc(curve) for curve in CURVES),
-        quick(),
-        lossy(),
-    ]
 
 
 def rsa(bits: int, auth: str, hops: int) -> Point:
@@ -50,12 +56,20 @@ def ecc(curve: str) -> Point:
 
 def quick() -> Point:
     """A handshake with faster software."""
-    return opal.faster(FASTER, suite=opal.ECC, curve=CURVES[-1])
+    return opal.point(1, {"client.compute_factor": FASTER}, suite=opal.ECC, curve=CURVES[-1])
 
 
 def lossy() -> Point:
     """RSA-2048 at both ends, with loss of fragments."""
     return opal.lossy(LOSS, "flight", rsa_bits=2048, auth="mutual")
+
+
+POINTS = [
+    *(rsa(*where) for where in FIGURE + SINGLE_HOP),
+    *(ecc(curve) for curve in CURVES),
+    quick(),
+    lossy(),
+]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -115,16 +129,47 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws Fig. 6, and the consumers of energy."""
-    from slowhand.papers.kothmayr2013 import figures
-
-    durations = {where: laboratory.mean(rsa(*where), "duration_s") for where in FIGURE}
+    """Draws Fig. 6: duration of a handshake by hops, and its energy over one hop by consumer."""
     handshakes = {
         f"RSA-{bits}\n{'both ends' if auth == 'mutual' else 'server'}": rsa(bits, auth, hops)
         for bits, auth, hops in SINGLE_HOP
     } | {f"{curve}\nboth ends": ecc(curve) for curve in CURVES}
-    energies = {name: laboratory.measure(at) for name, at in handshakes.items()}
-    return figures.keys(durations, energies, folder)
+    names = list(handshakes)
+    title = "DTLS handshake with RSA and a TPM (Kothmayr et al. 2013, Fig. 6)"
+    with plot.sheet(2, title=title, width=7.2) as sheet:
+        duration, energy = sheet.axes
+        for auth in AUTHENTICATIONS:
+            curves = {
+                f"RSA-{bits}": [laboratory.mean(rsa(bits, auth, h), "duration_s") for h in HOPS]
+                for bits in BITS
+            }
+            sheet.curves(duration, HOPS, curves, dashed=auth == "server")
+        duration.set_xticks(HOPS)
+        duration.set_xlabel("hops; solid: both ends authenticated, dashed: the server alone")
+        duration.set(title="(a) duration", ylabel="handshake [s]", ylim=(0, None))
+        bottoms = [0.0] * len(names)
+        for colour, (name, columns) in zip(plot.COLOURS, CONSUMERS.items(), strict=False):
+            heights = [_energy(laboratory, at, columns) for at in handshakes.values()]
+            energy.bar(
+                range(len(heights)), heights, WIDTH, bottom=bottoms, color=colour, label=name
+            )
+            bottoms = [bottom + height for bottom, height in zip(bottoms, heights, strict=True)]
+        energy.set_xticks(range(len(names)), names, fontsize=8)
+        energy.grid(axis="x", visible=False)
+        energy.set(title="(b) energy, one hop", ylabel="energy of the client [mJ]")
+        sheet.note(energy, "stars: reported")
+        energy.legend(loc="upper right")
+        energy.set(xlim=(-0.6, len(names) + 0.3), ylim=(0, 1.25 * max(bottoms)))
+        for name, text, reported_mj in REPORTED:
+            edge = names.index(name) + WIDTH / 2
+            sheet.mark(energy, (edge, reported_mj), text)
+        return sheet.save(folder, "fig6")
+
+
+def _energy(laboratory: Laboratory, at: Point, consumers: Sequence[str]) -> float:
+    columns = (f"energy_client_{name}_mj" for name in consumers)
+    found = [laboratory.measure(at).estimate(column) for column in columns]
+    return sum(estimate.mean for estimate in found if estimate)
 
 
 def _of_all(laboratory: Laboratory, at: Point) -> Sequence[float]:

@@ -16,8 +16,7 @@ from slowhand.estimate import Estimate
 from slowhand.papers.capture import FINISHED, HEADER, finished_octets
 from slowhand.papers.devices import constant
 from slowhand.papers.kothmayr2013 import finished, opal
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 
 FAR = 4
 """The most hops of the paper."""
@@ -71,25 +70,22 @@ class Record(NamedTuple):
     """The time to protect it at the node. To read it takes as long."""
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    exchanges = [point(hops, cookie) for hops in (1, FAR) for cookie in (True, False)]
-    return [
-        *exchanges,
-        finished.whole("rsa"),
-        finished.without_last_flight("rsa"),
-        *(certified(octets) for octets in CERTIFICATES),
-    ]
-
-
 def point(hops: int, cookie: bool) -> Point:
-    """A handshake that begins with an exchange of ClientHello and cookie, or without."""
-    return opal.unhurried(hops, suite=opal.PSK, cookie=cookie)
+    """A handshake with an exchange of ClientHello and cookie, or without; nobody computes."""
+    return opal.point(hops, {"client.compute_factor": 0}, suite=opal.PSK, cookie=cookie)
 
 
 def certified(octets: int) -> Point:
     """A handshake with a certificate of this length, in one datagram with the server's flight."""
     return opal.point(rsa_bits=1024, auth="server", mtu=MTU, certificate_length=octets)
+
+
+POINTS = [
+    *(point(hops, cookie) for hops in (1, FAR) for cookie in (True, False)),
+    finished.whole("rsa"),
+    finished.without_last_flight("rsa"),
+    *(certified(octets) for octets in CERTIFICATES),
+]
 
 
 def plain(octets: int) -> Record:
@@ -187,9 +183,6 @@ def measure(laboratory: Laboratory) -> Values:
     found["aes.most.384"], _ = increases(encrypted, 1, largest=384)
     _, found["aes.mean.far.128"] = increases(encrypted, FAR, largest=128)
     return found
-
-
-draw = no_figure
 
 
 def _step(laboratory: Laboratory) -> float:

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from slowhand.api import Scenario
-from slowhand.keys import Setting, toml
 from slowhand.papers import datagrams
 from slowhand.papers.capture import frames
-from slowhand.papers.datagrams import Datagram, Frame
-from slowhand.papers.points import FIRST_SEED, Laboratory, Point
+from slowhand.papers.datagrams import Datagram
+from slowhand.papers.points import FIRST_SEED, Laboratory, Point, Settings
 
 SCENARIO = "boards.toml"
 
 CAPTURES = 100
 """The most worlds whose frames are captured: a capture costs more than a record."""
 
-ONE_HOP: dict[str, Setting] = {
+ONE_HOP: Settings = {
     "lowpan.contexts": {"0": "2001:db8::/64"},
     "session.server_port": 8530,
 }
 """The captures over one hop: the border router announces a context for the mesh."""
 
-TWO_HOPS: dict[str, Setting] = {
+TWO_HOPS: Settings = {
     "network.topology": {
         "kind": "explicit",
         "links": [{"from": 0, "to": 1}, {"from": 1, "to": 2}, {"from": 0, "to": 2}],
@@ -34,13 +31,13 @@ TWO_HOPS: dict[str, Setting] = {
 """Boards over two hops: no context, and a forwarder. All boards hear each other: sniffers beside
 them do, and what makes the hops is a list of permitted addresses."""
 
-NETWORKS: dict[str, dict[str, Setting]] = {"1": ONE_HOP, "2": TWO_HOPS}
+NETWORKS = {"1": ONE_HOP, "2": TWO_HOPS}
 
-DEVICE: dict[str, Setting] = {"network.frame_handling_ms": "device"}
+DEVICE: Settings = {"network.frame_handling_ms": "device"}
 """Boards that take for a frame what devices/iotlab-m3.toml says."""
 
 
-def point(settings: Mapping[str, Setting]) -> Point:
+def point(settings: Settings) -> Point:
     """Handshakes with these keys replaced."""
     return Point.of(SCENARIO, settings)
 
@@ -51,25 +48,14 @@ def address(node: int) -> str:
 
 
 def captured(
-    laboratory: Laboratory, settings: Mapping[str, Setting], *, most: int = CAPTURES
+    laboratory: Laboratory, settings: Settings, *, most: int = CAPTURES
 ) -> list[list[Datagram]]:
     """The datagrams of each world, from the first seed on."""
-    overrides = tuple(f"{key}={toml(value)}" for key, value in settings.items())
-    return _captured(laboratory.folder / SCENARIO, overrides, min(laboratory.count, most))
+    return _captured(laboratory.folder, point(settings), min(laboratory.count, most))
 
 
 @cache
-def _captured(file: Path, overrides: tuple[str, ...], count: int) -> list[list[Datagram]]:
-    scenario = Scenario(file, list(overrides))
+def _captured(folder: Path, at: Point, count: int) -> list[list[Datagram]]:
+    scenario = at.made(folder)
     worlds = range(FIRST_SEED, FIRST_SEED + count)
-    return [datagrams.read(heard(scenario, seed)) for seed in worlds]
-
-
-def scenario(laboratory: Laboratory, settings: Mapping[str, Setting]) -> Scenario:
-    """The scenario with these keys replaced."""
-    return Scenario(laboratory.folder / SCENARIO, [f"{k}={toml(v)}" for k, v in settings.items()])
-
-
-def heard(scenario: Scenario, seed: int) -> list[Frame]:
-    """The frames of a world, as a sniffer that misses none hears them."""
-    return [Frame(begin_s, octets) for begin_s, octets in frames(scenario, seed)]
+    return [datagrams.read(frames(scenario, seed)) for seed in worlds]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from slowhand.papers.datagrams import Datagram
 
@@ -14,6 +15,26 @@ ChangeCipherSpec and Finished of the client, the same of the server."""
 _BY_TYPE = {1: "ch", 3: "hvr", 2: "sh", 14: "shd", 16: "cke"}
 
 Handshake = dict[str, Datagram]
+
+Sizes = Mapping[str, Mapping[str, Any]]
+"""The `sizes` of each message of a handshake."""
+
+
+def octets(near: Sizes, client: Sizes, router: Sizes) -> dict[str, int]:
+    """The octets of headers and messages: of a client over one hop, and over two; of the router."""
+    return {
+        "link": client["ch"]["link"],
+        "ip.client": client["cke"]["ip"],
+        "ip.server": client["shd"]["ip"],
+        "ip.context.client": near["cke"]["ip"],
+        "ip.context.server": near["shd"]["ip"],
+        "fragment.first": client["ch"]["frames"][0],
+        "fragment.headers": sum(client["ch"]["fragment"]),
+        "frames.1": sum(len(near[name]["frames"]) for name in MESSAGES),
+        "frames.2": sum(len(client[name]["frames"]) for name in MESSAGES),
+        # The server's last flight is as long as the client's.
+        **{f"message.{name}": sum(router[name]["frames"]) for name in MESSAGES[:8]},
+    }
 
 
 def message(datagram: Datagram, *, is_of_client: bool) -> str | None:

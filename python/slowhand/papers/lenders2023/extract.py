@@ -326,15 +326,7 @@ def _packets(pcap: bytes) -> Iterator[bytes]:
 
 def _octets(datagram: Datagram) -> str:
     """The octets of a datagram, as text that can be counted."""
-    return json.dumps(
-        {
-            "frames": datagram.frames,
-            "link": datagram.link_octets,
-            "ip": datagram.ip_octets,
-            "fragment": datagram.fragment_octets,
-            "payload": len(datagram.payload),
-        }
-    )
+    return json.dumps(datagram.sizes)
 
 
 def _usual(counted: dict[str, Counter[str]]) -> dict[str, Any]:

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 
 from slowhand.estimate import Estimate
-from slowhand.keys import Setting
-from slowhand.papers.datagrams import Frame
+from slowhand.papers.capture import frames
 from slowhand.papers.lenders2023 import boards, exchanges
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import FIRST_SEED, Laboratory, Point
+from slowhand.papers.points import Laboratory, Settings, Values
 
 MS = Estimate(0.001)
-
-
-def points() -> list[Point]:
-    """Nothing beside the captures."""
-    return []
 
 
 def measure(laboratory: Laboratory) -> Values:
     """Our values for the rows of this part."""
 
-    def fragments(settings: Mapping[str, Setting]) -> Estimate:
+    def fragments(settings: Settings) -> Estimate:
         worlds = boards.captured(laboratory, settings)
         return Estimate.of([gap for world in worlds for each in world for gap in each.gaps_s]) / MS
 
-    def forwarding(settings: Mapping[str, Setting]) -> Estimate:
+    def forwarding(settings: Settings) -> Estimate:
         worlds = boards.captured(laboratory, settings)
         gaps = [exchanges.forwarding_s(world, boards.address(1)) for world in worlds]
         return Estimate.of([gap for world in gaps for _, gap in world]) / MS
@@ -45,8 +37,5 @@ def measure(laboratory: Laboratory) -> Values:
 
 def _acknowledgement(laboratory: Laboratory) -> Estimate:
     """From the end of a frame to the begin of its acknowledgement."""
-    heard: list[Frame] = boards.heard(boards.scenario(laboratory, boards.ONE_HOP), FIRST_SEED)
+    heard = frames(boards.point(boards.ONE_HOP).made(laboratory.folder))
     return Estimate.of([b.begin_s - a.end_s for a, b in pairwise(heard) if b.is_acknowledgement])
-
-
-draw = no_figure

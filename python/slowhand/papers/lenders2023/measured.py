@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from slowhand import data
-from slowhand.papers.lenders2023.exchanges import MESSAGES
+from slowhand.papers.lenders2023 import exchanges
 
 FILE = data.PAPERS / "lenders2023" / "measured.json"
 
@@ -21,12 +21,11 @@ def numbers() -> dict[str, float]:
     return {**_octets(hops), **_gaps(hops), **_handshakes(hops), **_queries(hops)}
 
 
-def gaps_ms(hops: str) -> dict[str, tuple[float, float, float]]:
+def gaps_ms(hops: str) -> list[tuple[float, float, float]]:
     """From each message of a handshake to the next: 5 %, median and 95 %, in milliseconds."""
     times = _hops()[hops]["times_ms"]
-    pairs = [f"{first}-{second}" for first, second in pairwise(MESSAGES)]
-    found = {pair: times[f"handshake.{pair}"] for pair in pairs}
-    return {pair: (each["p05"], each["p50"], each["p95"]) for pair, each in found.items()}
+    found = [times[f"handshake.{first}-{second}"] for first, second in pairwise(exchanges.MESSAGES)]
+    return [(each["p05"], each["p50"], each["p95"]) for each in found]
 
 
 def _hops() -> dict[str, Any]:
@@ -37,19 +36,8 @@ def _hops() -> dict[str, Any]:
 def _octets(hops: dict[str, Any]) -> dict[str, float]:
     near, client = (hops[number]["octets"]["client"] for number in "12")
     router = hops["2"]["octets"]["border_router"]
-    found = {
-        "link": client["ch"]["link"],
-        "ip.client": client["cke"]["ip"],
-        "ip.server": client["shd"]["ip"],
-        "ip.context.client": near["cke"]["ip"],
-        "ip.context.server": near["shd"]["ip"],
-        "fragment.first": client["ch"]["frames"][0],
-        "fragment.headers": sum(client["ch"]["fragment"]),
-        "record": client["query.dtls.A"]["payload"] - client["query.udp.A"]["payload"],
-        "frames.1": sum(len(near[name]["frames"]) for name in MESSAGES),
-        "frames.2": sum(len(client[name]["frames"]) for name in MESSAGES),
-    }
-    found |= {f"message.{name}": sum(router[name]["frames"]) for name in MESSAGES[:8]}
+    found = exchanges.octets(near, client, router)
+    found["record"] = client["query.dtls.A"]["payload"] - client["query.udp.A"]["payload"]
     for transport, theirs in (
         ("udp", "udp"), ("dtls", "dtls"), ("coap", "coap-fetch"), ("coaps", "coaps-fetch")
     ):  # fmt: skip

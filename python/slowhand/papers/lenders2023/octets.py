@@ -7,22 +7,13 @@ from slowhand.keys import Setting
 from slowhand.papers.capture import FINISHED
 from slowhand.papers.datagrams import Datagram
 from slowhand.papers.lenders2023 import boards, exchanges
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point
-
-SHOWN = ("ch", "hvr", "ch2", "sh", "shd", "cke", "ccs", "fin")
-"""The messages whose frames are rows. The server's last flight is as long as the client's."""
+from slowhand.papers.points import Laboratory, Values
 
 DNS = {"query": 42, "a": 58, "aaaa": 70}
 """Octets of a query and of responses with an address of IPv4 and of IPv6: the payloads over UDP."""
 
 COAP = {"query": 59, "a": 68}
 """The octets in a message of CoAP: their payloads over CoAP, with FETCH."""
-
-
-def points() -> list[Point]:
-    """Nothing beside the captures."""
-    return []
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -32,38 +23,25 @@ def measure(laboratory: Laboratory) -> Values:
     )
     near = _handshake(one, boards.address(1))
     client, router = (_handshake(two, boards.address(node)) for node in (2, 0))
-    record = len(client["fin"].payload) - FINISHED
-    messages = {f"message.{name}": Estimate(sum(router[name].frames)) for name in SHOWN}
+    record = client["fin"]["payload"] - FINISHED
+    octets = {**exchanges.octets(near, client, router), "record": record}
     carried = {
-        f"{transport}.{name}": _carried(laboratory, octets + extra, is_query=name == "query")
+        f"{transport}.{name}": _carried(laboratory, payload + extra, is_query=name == "query")
         for transport, payloads, extra in (
             ("udp", DNS, 0),
             ("dtls", DNS, record),
             ("coap", COAP, 0),
             ("coaps", COAP, record),
         )
-        for name, octets in payloads.items()
+        for name, payload in payloads.items()
     }
-    return {
-        "link": Estimate(client["ch"].link_octets),
-        "ip.client": Estimate(client["cke"].ip_octets),
-        "ip.server": Estimate(client["shd"].ip_octets),
-        "ip.context.client": Estimate(near["cke"].ip_octets),
-        "ip.context.server": Estimate(near["shd"].ip_octets),
-        "fragment.first": Estimate(client["ch"].frames[0]),
-        "fragment.headers": Estimate(sum(client["ch"].fragment_octets)),
-        "record": Estimate(record),
-        "frames.1": Estimate(sum(len(each.frames) for each in near.values())),
-        "frames.2": Estimate(sum(len(each.frames) for each in client.values())),
-        **messages,
-        **carried,
-    }
+    return {name: Estimate(number) for name, number in octets.items()} | carried
 
 
-def _handshake(datagrams: list[Datagram], end: str) -> exchanges.Handshake:
+def _handshake(datagrams: list[Datagram], end: str) -> exchanges.Sizes:
     """The handshake as the link of its client, or of its border router, has it."""
     (found,) = exchanges.handshakes(datagrams, end, is_client=end != boards.address(0))
-    return found
+    return {name: datagram.sizes for name, datagram in found.items()}
 
 
 def _carried(laboratory: Laboratory, octets: int, *, is_query: bool) -> Estimate:
@@ -83,5 +61,3 @@ def _carried(laboratory: Laboratory, octets: int, *, is_query: bool) -> Estimate
 
 FLOW = (9, 9)
 """The ports of other traffic. Like those of the captures they cannot be compressed."""
-
-draw = no_figure

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from slowhand._native import DAY_S
 from slowhand.estimate import Estimate
-from slowhand.keys import Setting
 from slowhand.lives.life import battery
 from slowhand.papers.lenders2023 import boards
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import FIRST_SEED, Laboratory, Point
+from slowhand.papers.points import FIRST_SEED, Laboratory, Settings, Values
 
 LIVES = 20
 """The most lives that are simulated: each is 50 queries."""
 
-ASKS: dict[str, Setting] = {"application.pattern": "periodic", "application.period_s": 0.2}
+ASKS: Settings = {"application.pattern": "periodic", "application.period_s": 0.2}
 """50 queries, five a second: "50x5.0" of their file names. They draw the milliseconds between two
 from a Poisson distribution with the mean 200, whose deviation is 14."""
 
@@ -23,13 +21,8 @@ PAYLOADS = {"1.a": (28, 44), "1.aaaa": (28, 56), "2.a": (42, 58), "2.aaaa": (42,
 """By hops and record: octets of query and response. The names that are asked for differ."""
 
 
-def points() -> list[Point]:
-    """Nothing: what asks is a life, not a handshake."""
-    return []
-
-
 def measure(laboratory: Laboratory) -> Values:
-    """Our values for the rows of this part, in milliseconds."""
+    """Our values for the rows of this part, in milliseconds. What asks is a life."""
     values = {name: _query_ms(laboratory, name) for name in PAYLOADS}
     return {
         **values,
@@ -41,7 +34,7 @@ def measure(laboratory: Laboratory) -> Values:
 def _query_ms(laboratory: Laboratory, name: str) -> Estimate:
     """The mean over lives of their medians: a mean would have the handshake before the first."""
     query, response = PAYLOADS[name]
-    settings: dict[str, Setting] = {
+    settings: Settings = {
         **boards.NETWORKS[name[0]],
         **ASKS,
         "application.request_bytes": query,
@@ -55,6 +48,3 @@ def _query_ms(laboratory: Laboratory, name: str) -> Estimate:
         for seed in range(FIRST_SEED, FIRST_SEED + min(laboratory.count, LIVES))
     ]
     return Estimate.of([1000 * life["latency_s"]["p50"] for life in lives])
-
-
-draw = no_figure

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate
-from slowhand.keys import Setting
-from slowhand.papers.part import Values
 from slowhand.papers.pittoli2016 import measured, minimal
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Settings, Values
 
-SHOWN: dict[str, dict[str, Setting]] = {
+SHOWN: dict[str, Settings] = {
     "tinyDTLS": minimal.TINYDTLS,
     "original": minimal.ORIGINAL,
     "optimised": minimal.OPTIMISED,
@@ -19,27 +19,31 @@ SHOWN: dict[str, dict[str, Setting]] = {
 }
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    settings = [*SHOWN.values(), minimal.PACKED]
-    return [place(of) for of in settings for place in (minimal.point, minimal.link_alone)]
+POINTS = [
+    place(settings)
+    for settings in (*SHOWN.values(), minimal.PACKED)
+    for place in (minimal.point, minimal.link_alone)
+]
+
+REPORTED = 0.8
+"""The slides' "20 % faster"."""
 
 
 def measure(laboratory: Laboratory) -> Values:
     """Our values for the rows of this part."""
 
-    def mean(settings: dict[str, Setting], column: str = "duration_s") -> Estimate:
+    def mean(settings: Settings, column: str = "duration_s") -> Estimate:
         return laboratory.mean(minimal.point(settings), column)
 
-    def link(settings: dict[str, Setting]) -> Estimate:
+    def link(settings: Settings) -> Estimate:
         return laboratory.mean(minimal.link_alone(settings), "duration_s")
 
-    def faster(settings: dict[str, Setting], than: dict[str, Setting]) -> Estimate:
+    def faster(settings: Settings, than: Settings) -> Estimate:
         """By how much a connection is shorter, in per cent."""
         ratio = mean(settings) / mean(than)
         return (Estimate(1) - ratio) / Estimate(0.01)
 
-    def exactness(role: str, settings: dict[str, Setting], variant: measured.Variant) -> Estimate:
+    def exactness(role: str, settings: Settings, variant: measured.Variant) -> Estimate:
         ours = mean(settings, f"compute_{role}_s")
         return ours / Estimate(measured.compute_s(variant, role) / 100)
 
@@ -68,14 +72,30 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws the durations."""
-    from slowhand.papers.pittoli2016 import figures
+    """Draws the duration of a connection, and how much of it the link alone takes."""
 
-    durations = {
-        name: (
-            laboratory.mean(minimal.point(settings), "duration_s"),
-            laboratory.mean(minimal.link_alone(settings), "duration_s"),
-        )
-        for name, settings in SHOWN.items()
-    }
-    return figures.connection(durations, folder)
+    def heights(place: Callable[[Settings], Point]) -> list[float]:
+        points = map(place, SHOWN.values())
+        return [1000 * laboratory.mean(point, "duration_s").mean for point in points]
+
+    whole, link = heights(minimal.point), heights(minimal.link_alone)
+    places = range(len(SHOWN))
+    title = "A DTLS connection between two ATmega128RFA1 (Pittoli et al. 2016)"
+    with plot.sheet(1, title=title, width=8.0) as sheet:
+        (axes,) = sheet.axes
+        for shift, bars, colour, label in (
+            (-0.5, whole, plot.COLOURS[0], "with computing"),
+            (0.5, link, plot.COLOURS[1], "the link alone"),
+        ):
+            axes.bar(
+                [place + shift * 0.36 for place in places], bars, 0.34, color=colour, label=label
+            )
+        for name in ("tinyDTLS", "original"):
+            place = list(SHOWN).index(name)
+            axes.plot([place - 0.36, place], [REPORTED * whole[place]] * 2, "--", color=plot.GREY)
+        axes.plot([], [], "--", color=plot.GREY, label="20 % less, as reported")
+        axes.set_xticks(places, list(SHOWN))
+        axes.grid(axis="x", visible=False)
+        axes.set(ylabel="connection [ms]", ylim=(0, 750))
+        axes.legend(loc="upper right", ncols=3)
+        return sheet.save(folder, "connection")

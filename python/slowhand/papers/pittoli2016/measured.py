@@ -37,8 +37,7 @@ def message_s(variant: Variant) -> float:
 
 def message_octets(variant: Variant) -> int:
     """Octets of the record of a message."""
-    octets: int = measured()[variant]["calls"][-1][2]
-    return octets
+    return int(measured()[variant]["calls"][-1][2])
 
 
 def flash(variant: Variant) -> int:
@@ -48,8 +47,7 @@ def flash(variant: Variant) -> int:
     """
     found = measured()
     more = found[variant]["image"]["flash"] - found["plain"]["image"]["flash"]
-    octets: int = found["images"]["both"]["flash"] + more
-    return octets
+    return int(found["images"]["both"]["flash"] + more)
 
 
 def ram(variant: Variant) -> int:
@@ -60,9 +58,8 @@ def ram(variant: Variant) -> int:
     found = measured()
     more = found[variant]["image"]["static"] - found["plain"]["image"]["static"]
     deepest = max(call[4] for call in found[variant]["calls"] if call[0] == "server")
-    connection: int = found[variant]["sizes"]["server"]
-    statics: int = found["images"]["server"]["static"]
-    return statics + int(more) + connection + DATAGRAM + int(deepest)
+    connection, statics = found[variant]["sizes"]["server"], found["images"]["server"]["static"]
+    return int(statics + more + connection + DATAGRAM + deepest)
 
 
 DATAGRAM = 256
@@ -70,5 +67,4 @@ DATAGRAM = 256
 
 
 def _seconds(cycles: int) -> float:
-    clock_hz: float = measured()["clock_hz"]
-    return cycles / clock_hz
+    return cycles / float(measured()["clock_hz"])

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from slowhand.estimate import Estimate
-from slowhand.papers.part import Values, no_figure
 from slowhand.papers.pittoli2016 import measured
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Values
 
 KB = 1000
 """Octets of a kB: as the slides' units, see `kb` in assumptions.toml."""
 
 RAM_KB, FLASH_KB = 16, 128
 """Of the device: the slides' gains are shares of them."""
-
-
-def points() -> list[Point]:
-    """Nothing to run: the images were measured."""
-    return []
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -34,6 +28,3 @@ def measure(laboratory: Laboratory) -> Values:
         "ram.saved.reported": Estimate(100 * (11.2 - 10.3) / 11.2),
         "flash.saved.reported": Estimate(100 * (49 - 46.6) / 49),
     }
-
-
-draw = no_figure

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from slowhand.estimate import Estimate
 from slowhand.papers.capture import FINISHED, finished_octets
-from slowhand.papers.part import Values, no_figure
 from slowhand.papers.pittoli2016 import measured, minimal
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 
 FRAME = 127
 """Octets of the longest frame of IEEE 802.15.4 (aMaxPHYPacketSize)."""
@@ -19,10 +18,11 @@ OCTET_MS = 0.032
 """An octet at 250 kbit/s."""
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    variants = (minimal.ORIGINAL, minimal.OPTIMISED)
-    return [place(of) for of in variants for place in (minimal.point, minimal.link_alone)]
+POINTS = [
+    place(settings)
+    for settings in (minimal.ORIGINAL, minimal.OPTIMISED)
+    for place in (minimal.point, minimal.link_alone)
+]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -66,6 +66,3 @@ def measure(laboratory: Laboratory) -> Values:
         "delay.optimised": delay_ms("slides"),
         "delay.saved": Estimate(saved * OCTET_MS + plain_ms - slides_ms),
     }
-
-
-draw = no_figure

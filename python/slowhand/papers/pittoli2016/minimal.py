@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from slowhand.keys import Setting
-from slowhand.papers.points import Point
+from slowhand.papers.points import Point, Settings
 
 SCENARIO = "minimal.toml"
 
-PACKED: dict[str, Setting] = {"session.datagram_packing": True}
+PACKED: Settings = {"session.datagram_packing": True}
 
-ORIGINAL: dict[str, Setting] = {}
+ORIGINAL: Settings = {}
 """DTLS 1.2 of lean-dtls, a message a datagram."""
 
-OPTIMISED: dict[str, Setting] = {"session.lean": ["slides"]}
+OPTIMISED: Settings = {"session.lean": ["slides"]}
 """The session without what the slides leave out."""
 
-SEQUENTIAL: dict[str, Setting] = {
-    "session.lean": ["slides", "server_finished_first"],
-}
+SEQUENTIAL: Settings = {"session.lean": ["slides", "server_finished_first"]}
 """The optimised session with a server that needs its keys before it answers."""
 
-ALL: dict[str, Setting] = {"session.lean": ["all"], **PACKED}
+ALL: Settings = {"session.lean": ["all"], **PACKED}
 """All switches of the lean profile."""
 
-TINYDTLS: dict[str, Setting] = {"session.stack": "tinydtls", **PACKED}
+TINYDTLS: Settings = {"session.stack": "tinydtls", **PACKED}
 """DTLS 1.2 of tinyDTLS, which always sends a message a datagram."""
 
 
-def point(settings: dict[str, Setting]) -> Point:
+def point(settings: Settings) -> Point:
     """A connection with these keys replaced."""
     return Point.of(SCENARIO, settings)
 
 
-def link_alone(settings: dict[str, Setting]) -> Point:
+def link_alone(settings: Settings) -> Point:
     """The point where neither end takes time to compute (a few microseconds)."""
     return point({**settings, "client.compute_factor": 0, "server.device": "linux-host"})

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate, least, most, r_squared
 from slowhand.keys import Setting
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point, Settings
+from slowhand.papers.points import Laboratory, Point, Settings, Values
+from slowhand.papers.vucinic2015 import panels
 
 BASE_MS = 15.36
 """aBaseSuperframeDuration. Intervals and active periods are this times a power of two."""
@@ -26,6 +27,9 @@ NO_TIMER_S = 120.0
 
 EQUIVALENT = {1: (983.04, 61.44), 2: (491.52, 30.72), 3: (491.52, 61.44)}
 """Cells of TSCH with 101 slots; the interval and active period that the paper calls equivalent."""
+
+EQUIVALENT_S = {1: 5.15, 2: 3.467, 3: 2.625}
+"""The duration in seconds over these cells of TSCH, in the paper."""
 
 SINGLE_HOP = [(bi, cap, 1) for cap in CAPS_MS for bi in INTERVALS_MS if cap <= bi]
 MULTI_HOP = [
@@ -49,31 +53,48 @@ SLOW_POINTS = [
 IMPATIENT = [(bi, CAPS_MS[0], hops) for hops in HOPS for bi in MULTI_HOP_INTERVALS_MS]
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    return [
-        *(point(*where) for where in SINGLE_HOP + MULTI_HOP),
-        *(point(*where, timer_s=TIMER_S) for where in IMPATIENT),
-        *(at_once(bi, cap) for bi, cap, _ in SINGLE_HOP),
-        *(slow(*where) for where in SLOW_POINTS),
-    ]
-
-
-def point(bi_ms: float, cap_ms: float, hops: int, timer_s: float = NO_TIMER_S) -> Point:
-    """A point of Fig. 3."""
-    return Point.of("beacon.toml", _settings(bi_ms, cap_ms, hops, timer_s))
+def point(
+    bi_ms: float,
+    cap_ms: float,
+    hops: int = 1,
+    timer_s: float = NO_TIMER_S,
+    more: Settings | None = None,
+) -> Point:
+    """A point of Fig. 3, perhaps with more settings."""
+    settings: dict[str, Setting] = {
+        "mac.beacon_interval_ms": bi_ms,
+        "mac.cap_ms": cap_ms,
+        "session.timeout_s": timer_s,
+    }
+    if hops > 1:
+        # Node 1, the server, is a leaf of the root; the chain to the client begins with node 2.
+        chain = [0, *range(2, hops + 1)]
+        links: list[Setting] = [{"from": 0, "to": 1}]
+        links += [{"from": a, "to": b} for a, b in itertools.pairwise(chain)]
+        settings |= {
+            "network.topology": {"kind": "explicit", "links": links},
+            "client.nodes": [hops],
+            "server.at": 1,
+        }
+    return Point.of("beacon.toml", {**settings, **(more or {})})
 
 
 def at_once(bi_ms: float, cap_ms: float) -> Point:
     """The single hop, with nodes that answer in the same active period."""
-    settings = _settings(bi_ms, cap_ms, 1, NO_TIMER_S)
-    return Point.of("beacon.toml", {**settings, "mac.late_frames": True})
+    return point(bi_ms, cap_ms, more={"mac.late_frames": True})
 
 
 def slow(bi_ms: float, cap_ms: float, hops: int = 1) -> Point:
     """A point whose nodes need time for each frame."""
-    settings = _settings(bi_ms, cap_ms, hops, NO_TIMER_S)
-    return Point.of("beacon.toml", {**settings, **SLOW})
+    return point(bi_ms, cap_ms, hops, more=SLOW)
+
+
+POINTS = [
+    *(point(*where) for where in SINGLE_HOP + MULTI_HOP),
+    *(point(*where, timer_s=TIMER_S) for where in IMPATIENT),
+    *(at_once(bi, cap) for bi, cap, _ in SINGLE_HOP),
+    *(slow(*where) for where in SLOW_POINTS),
+]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -110,7 +131,7 @@ def measure(laboratory: Laboratory) -> Values:
         "energy.rise": energy(largest_ms) / energy(INTERVALS_MS[0]),
         "energy.more": energy(largest_ms) - energy(INTERVALS_MS[0]),
         "bi.short": least(longer),
-        "cap.largest": gained(lambda bi, cap: point(bi, cap, 1)),
+        "cap.largest": gained(point),
         "cap.largest.at-once": gained(at_once),
         "cap.largest.slow": gained(slow),
         "largest.slow": most(duration(slow(largest_ms, cap)) for cap in CAPS_MS),
@@ -125,12 +146,49 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws Fig. 3."""
-    from slowhand.papers.vucinic2015 import figures
+    """Draws Fig. 3: duration and energy of a handshake."""
 
-    measured = {where: laboratory.measure(point(*where)) for where in SINGLE_HOP + MULTI_HOP}
-    quick = {where: laboratory.measure(at_once(*where[:2])) for where in SINGLE_HOP}
-    return figures.beacon(measured, quick, folder)
+    def mean(at: Point, column: str) -> Estimate | None:
+        return laboratory.measure(at).estimate(column)
+
+    def by_interval(
+        at: Callable[[float, float], Point], column: str
+    ) -> dict[str, list[Estimate | None]]:
+        return {
+            f"CAP {cap:.1f} ms": [
+                mean(at(bi, cap), column) if cap <= bi else None for bi in INTERVALS_MS
+            ]
+            for cap in CAPS_MS
+        }
+
+    title = "DTLS handshake over beacon-enabled 802.15.4 (Vučinić et al. 2015, Fig. 3)"
+    hops = (1, *HOPS)
+    with plot.sheet(3, title=title) as sheet:
+        single, multi, energy = sheet.axes
+        for axes, column in ((single, "duration_s"), (energy, "energy_client_mj")):
+            axes.set_xscale("log")
+            sheet.curves(axes, INTERVALS_MS, by_interval(point, column))
+            sheet.curves(axes, INTERVALS_MS, by_interval(at_once, column), dashed=True)
+            axes.set_xticks(INTERVALS_MS, [f"{bi:.0f}" for bi in INTERVALS_MS], fontsize=9)
+            axes.minorticks_off()
+            axes.set_xlabel("beacon interval [ms]")
+            sheet.note(axes, "dashed: answering at once")
+        over_hops = {
+            f"BI {bi:.0f} ms": [mean(point(bi, CAPS_MS[0], h), "duration_s") for h in hops]
+            for bi in MULTI_HOP_INTERVALS_MS
+        }
+        sheet.curves(multi, hops, over_hops)
+        multi.set(xticks=hops, xlabel=f"hops; CAP {CAPS_MS[0]:.1f} ms", ylim=(0, None))
+        single.set_yscale("log")
+        single.set_yticks([0.2, 0.5, 1, 2, 5, 10, 20], ["0.2", "0.5", "1", "2", "5", "10", "20"])
+        single.minorticks_off()
+        for cells, reported_s in EQUIVALENT_S.items():
+            at = (EQUIVALENT[cells][0], reported_s)
+            sheet.mark(single, at, f"TSCH, C = {cells}", left=True)
+        sheet.mark(single, (3932.16, 35.0), "35 s reported", left=True)
+        energy.set_ylim(0, 1.2 * energy.get_ylim()[1])
+        panels.name(single, multi, energy)
+        return sheet.save(folder, "fig3")
 
 
 def _undisturbed(laboratory: Laboratory) -> Iterator[float]:
@@ -147,22 +205,3 @@ def _undisturbed(laboratory: Laboratory) -> Iterator[float]:
 def _spurious(laboratory: Laboratory, at: Point) -> float:
     estimate = laboratory.measure(at).estimate("retransmissions_spurious")
     return estimate.mean if estimate else float("inf")
-
-
-def _settings(bi_ms: float, cap_ms: float, hops: int, timer_s: float) -> dict[str, Setting]:
-    settings: dict[str, Setting] = {
-        "mac.beacon_interval_ms": bi_ms,
-        "mac.cap_ms": cap_ms,
-        "session.timeout_s": timer_s,
-    }
-    if hops > 1:
-        # Node 1, the server, is a leaf of the root; the chain to the client begins with node 2.
-        chain = [0, *range(2, hops + 1)]
-        links: list[Setting] = [{"from": 0, "to": 1}]
-        links += [{"from": a, "to": b} for a, b in itertools.pairwise(chain)]
-        settings |= {
-            "network.topology": {"kind": "explicit", "links": links},
-            "client.nodes": [hops],
-            "server.at": 1,
-        }
-    return settings

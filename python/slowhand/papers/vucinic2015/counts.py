@@ -7,8 +7,7 @@ import math
 from slowhand.estimate import Estimate
 from slowhand.papers.capture import FINISHED, finished_octets
 from slowhand.papers.devices import constant
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 from slowhand.papers.vucinic2015 import xmac
 
 CHECK_MS = 500
@@ -29,14 +28,12 @@ AA_MAH = 2200
 HOURS_PER_DAY = 24
 
 
-def points() -> list[Point]:
-    """The points to run."""
-    return [xmac.point(CHECK_MS, hops) for hops in (1, FAR)]
+POINTS = [xmac.point(CHECK_MS, hops) for hops in (1, FAR)]
 
 
 def measure(laboratory: Laboratory) -> Values:
     """Our values for the rows of this part."""
-    near, far = points()
+    near, far = POINTS
 
     def fewest(at: Point, column: str) -> Estimate:
         """Without repetitions."""
@@ -58,9 +55,6 @@ def measure(laboratory: Laboratory) -> Values:
         "week": Estimate(_days_of_listening("wismote")),
         "week.opal": Estimate(_days_of_listening("opal-tpm")),
     }
-
-
-draw = no_figure
 
 
 def _battery_mj(milliampere_hours: float) -> float:

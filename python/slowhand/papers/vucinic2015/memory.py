@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slowhand import capacity
+from slowhand import capacity, plot
 from slowhand.estimate import Estimate, of_metric
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Values
 
 SLOTS, CLIENTS, RHO = 3, 5, 0.5
 BYTES_PER_SESSION = 400
@@ -15,11 +14,6 @@ RESERVED_BYTES = 15_184
 """See `wismote-reserved` in assumptions.toml."""
 
 SWEEP = [0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0]
-
-
-def points() -> list[Point]:
-    """The points to run."""
-    return []
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -45,7 +39,28 @@ def measure(laboratory: Laboratory) -> Values:
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
     """Draws refused requests, and the handshakes that other policies cost."""
-    from slowhand.papers.vucinic2015 import figures
-
     swept = [capacity.compute(slots=SLOTS, clients=CLIENTS, rho=rho) for rho in SWEEP]
-    return figures.capacity(swept, folder)
+    title = f"A server with {SLOTS} session slots for {CLIENTS} clients"
+    with plot.sheet(2, title=title, width=6.4) as sheet:
+        refused, handshakes = sheet.axes
+        for axes, key, scale in (
+            (refused, "call_congestion", 100),
+            (handshakes, "handshakes_per_session", 1),
+        ):
+            curves = {
+                policy.replace("-", " "): [
+                    of_metric(result["policies"][policy][key], scale) for result in swept
+                ]
+                for policy in swept[0]["policies"]
+            }
+            sheet.curves(axes, SWEEP, curves)
+            axes.set(xlabel="traffic of a client without session [Erlang]", xlim=(0, None))
+        refused.plot(SWEEP, [100 * r["call_congestion"] for r in swept], ":", color=plot.GREY)
+        refused.plot(SWEEP, [100 * r["time_congestion"] for r in swept], "--", color=plot.GREY)
+        refused.plot([], [], "--", color=plot.GREY, label="Engset: time all slots are taken")
+        refused.plot([], [], ":", color=plot.GREY, label="Engset: requests refused")
+        refused.legend(loc="upper left")
+        refused.set(title="requests refused", ylabel="share [%]", ylim=(-3, 80))
+        handshakes.set_title("handshakes for each session that ends of itself")
+        handshakes.set_ylabel("handshakes")
+        return sheet.save(folder, "capacity")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from slowhand.estimate import Estimate
-from slowhand.papers.part import Values, no_figure
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Values
 
 FRAMES = 10
 SLOT_S = 0.01
@@ -27,35 +25,21 @@ def handshake_s(slotframe: int, cells: Sequence[int]) -> float:
     return FRAMES * SLOT_S * latency(slotframe, cells)
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of handshakes by formula. There is nothing to run and nothing to draw."""
-
-    cells: dict[str, Sequence[int]]
-    """The columns: their names, and the cells of each hop."""
-    others: dict[str, float]
-    """Further rows of this part."""
-
-    def points(self) -> list[Point]:
-        """The points to run."""
-        return []
-
-    def measure(self, laboratory: Laboratory) -> Values:
-        """Our values for the rows of this part."""
-        return {
-            f"L{slotframe}.{column}": Estimate(handshake_s(slotframe, cells))
-            for slotframe in SLOTFRAMES
-            for column, cells in self.cells.items()
-        } | {id: Estimate(value) for id, value in self.others.items()}
-
-    draw = staticmethod(no_figure)
+def table1(laboratory: Laboratory) -> Values:
+    """A single hop, by its cells; and the two ends of the paper's conclusion."""
+    conclusion = {f"conclusion.L101.C{c}": Estimate(handshake_s(101, [c])) for c in (1, 3)}
+    return by_formula({f"C{c}": (c,) for c in (1, 2, 3)}) | conclusion
 
 
-TABLE_1 = Table(
-    {f"C{c}": (c,) for c in (1, 2, 3)},
-    others={
-        "conclusion.L101.C1": handshake_s(101, [1]),
-        "conclusion.L101.C3": handshake_s(101, [3]),
-    },
-)
-TABLE_2 = Table({f"H{h}": (1,) * h for h in (2, 3, 4)}, others={})
+def table2(laboratory: Laboratory) -> Values:
+    """Several hops with a cell each."""
+    return by_formula({f"H{h}": (1,) * h for h in (2, 3, 4)})
+
+
+def by_formula(columns: Mapping[str, Sequence[int]]) -> dict[str, Estimate]:
+    """Handshakes by formula, where each column has the cells of each hop. Nothing is run."""
+    return {
+        f"L{slotframe}.{column}": Estimate(handshake_s(slotframe, cells))
+        for slotframe in SLOTFRAMES
+        for column, cells in columns.items()
+    }

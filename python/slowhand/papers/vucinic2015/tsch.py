@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate
 from slowhand.keys import Setting
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Values
 from slowhand.papers.vucinic2015.tables import SLOT_S, SLOTFRAMES, handshake_s
 
 SCHEDULES = 100
@@ -20,11 +20,6 @@ FLIGHTS = (1, 1, 1, 2, 3, 2)
 
 SINGLE_HOP = [(slotframe, cells, 1) for slotframe in SLOTFRAMES for cells in (1, 2, 3)]
 MULTI_HOP = [(slotframe, 1, hops) for slotframe in SLOTFRAMES for hops in (2, 3, 4)]
-
-
-def points() -> list[Point]:
-    """The points to run."""
-    return [point(*where) for where in SINGLE_HOP + MULTI_HOP]
 
 
 def point(slotframe: int, cells: int, hops: int) -> Point:
@@ -68,15 +63,38 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws the equations beside the simulation."""
-    from slowhand.papers.vucinic2015 import figures
+    """Draws equations (1) and (2), the same in flights, and the simulation."""
 
-    def row(where: tuple[int, int, int]) -> tuple[float, float, Estimate | None]:
-        slotframe, cells, hops = where
-        simulated = laboratory.measure(point(*where)).estimate("duration_s")
-        return handshake_s(slotframe, [cells] * hops), flights_s(*where), simulated
+    def heights(slotframe: int, cells: int, hops: int) -> tuple[Estimate, Estimate, Estimate]:
+        equation = Estimate(handshake_s(slotframe, [cells] * hops))
+        flights = Estimate(flights_s(slotframe, cells, hops))
+        simulated = laboratory.measure(point(slotframe, cells, hops)).estimate("duration_s")
+        return equation, flights, simulated or Estimate(0)
 
-    return figures.tsch({where: row(where) for where in SINGLE_HOP + MULTI_HOP}, folder)
+    labels = ("equation", "in flights", "simulated")
+    title = "DTLS handshake over TSCH: the paper's equations beside the network they describe"
+    with plot.sheet(len(SLOTFRAMES), title=title, width=6.4) as sheet:
+        for axes, slotframe in zip(sheet.axes, SLOTFRAMES, strict=True):
+            columns = [where for where in SINGLE_HOP + MULTI_HOP if where[0] == slotframe]
+            bars = zip(*(heights(*where) for where in columns), strict=True)
+            for offset, (colour, label, bar) in enumerate(
+                zip(plot.COLOURS, labels, bars, strict=False)
+            ):
+                axes.bar(
+                    [number + (offset - 1) * 0.27 for number in range(len(columns))],
+                    [each.mean for each in bar],
+                    0.25,
+                    yerr=[each.half for each in bar] if offset == 2 else None,
+                    color=colour,
+                    label=label,
+                    error_kw={"elinewidth": 1.2, "capsize": 3},
+                )
+            names = [f"C = {c}\n{h} hop{'s' if h > 1 else ''}" for _, c, h in columns]
+            axes.set_xticks(range(len(columns)), names)
+            axes.grid(axis="x", visible=False)
+            axes.set(title=f"{slotframe} slots of 10 ms", ylabel="handshake [s]")
+        sheet.axes[0].legend(loc="upper left")
+        return sheet.save(folder, "tsch")
 
 
 def _schedule(
@@ -86,3 +104,6 @@ def _schedule(
     slots = draws.sample(range(slotframe), cells * len(links))
     for slot, (sender, receiver) in zip(slots, links * cells, strict=True):
         yield {"slot": slot, "from": sender, "to": receiver}
+
+
+POINTS = [point(*where) for where in SINGLE_HOP + MULTI_HOP]

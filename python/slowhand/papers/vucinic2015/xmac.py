@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
+from slowhand import plot
 from slowhand.estimate import Estimate, least, most, r_squared
-from slowhand.keys import Setting
-from slowhand.papers.part import Values
-from slowhand.papers.points import Laboratory, Point
+from slowhand.papers.points import Laboratory, Point, Settings, Values
+from slowhand.papers.vucinic2015 import panels
 
 CHECK_INTERVALS_MS = (125, 250, 500, 1000)
 HOPS = (1, 2, 3, 4)
@@ -25,16 +25,6 @@ LONGEST_S = 50.0
 
 MILDER_MS, MILDER = 500, 0.95
 """The longest check interval and the least delivery ratio of the note beside the longest."""
-
-
-def points() -> list[Point]:
-    """The points to run."""
-    others = [
-        cxmac(500),
-        *(point(1000, hops, timer_s=TIMER_S) for hops in (1, 4)),
-        *(mbedtls(pdr) for pdr in (1.0, 0.9)),
-    ]
-    return [point(*where) for where in FIGURE] + others
 
 
 def point(check_ms: int, hops: int, pdr: float = 1.0, timer_s: float | None = None) -> Point:
@@ -61,6 +51,23 @@ def patient(check_ms: int, hops: int) -> float:
     Contiki 2.7 pauses for one), and each hop takes up to one there and one back.
     """
     return max(TIMER_S, (2 * hops + 6) * check_ms / 1000)
+
+
+def _settings(check_ms: int, hops: int, pdr: float, timer_s: float) -> Settings:
+    return {
+        "network.topology": {"kind": "line", "hops": hops},
+        "network.link_pdr": pdr,
+        "mac.check_interval_ms": check_ms,
+        "session.timeout_s": timer_s,
+    }
+
+
+POINTS = [
+    *(point(*where) for where in FIGURE),
+    cxmac(500),
+    *(point(1000, hops, timer_s=TIMER_S) for hops in (1, 4)),
+    *(mbedtls(pdr) for pdr in (1.0, 0.9)),
+]
 
 
 def measure(laboratory: Laboratory) -> Values:
@@ -133,17 +140,35 @@ def measure(laboratory: Laboratory) -> Values:
 
 
 def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
-    """Draws Fig. 2."""
-    from slowhand.papers.vucinic2015 import figures
+    """Draws Fig. 2: duration and energy of a handshake."""
 
-    measured = {where: laboratory.measure(point(*where)) for where in FIGURE}
-    return figures.xmac(measured, folder)
+    def means(column: str, places: Iterable[tuple[int, int, float]]) -> list[Estimate | None]:
+        return [laboratory.measure(point(*where)).estimate(column) for where in places]
 
-
-def _settings(check_ms: int, hops: int, pdr: float, timer_s: float) -> dict[str, Setting]:
-    return {
-        "network.topology": {"kind": "line", "hops": hops},
-        "network.link_pdr": pdr,
-        "mac.check_interval_ms": check_ms,
-        "session.timeout_s": timer_s,
-    }
+    seconds = [check / 1000 for check in CHECK_INTERVALS_MS]
+    best, worst = DELIVERIES[0], DELIVERIES[-1]
+    with plot.sheet(3, title="DTLS handshake over X-MAC (Vučinić et al. 2015, Fig. 2)") as sheet:
+        single, multi, energy = sheet.axes
+        for axes, column in ((single, "duration_s"), (energy, "energy_client_mj")):
+            curves = {
+                f"PDR {pdr:.0%}": means(column, [(check, 1, pdr) for check in CHECK_INTERVALS_MS])
+                for pdr in DELIVERIES
+            }
+            sheet.curves(axes, seconds, curves)
+            axes.set_xlabel("check interval [s]")
+        multi.set_yscale("log")
+        for pdr in (best, worst):
+            curves = {
+                f"CI {check} ms": means("duration_s", [(check, hops, pdr) for hops in HOPS])
+                for check in CHECK_INTERVALS_MS
+            }
+            sheet.curves(multi, HOPS, curves, dashed=pdr == worst)
+        multi.set_xticks(HOPS)
+        multi.set_yticks([1, 2, 5, 10, 20, 50, 100], ["1", "2", "5", "10", "20", "50", "100"])
+        multi.minorticks_off()
+        multi.set_xlabel(f"hops; solid: PDR {best:.0%}, dashed: {worst:.0%}")
+        panels.name(single, multi, energy)
+        sheet.mark(energy, (0.5, 29.05), "29.05 mJ reported")
+        for axes in (single, energy):
+            axes.set(xlim=(0, None), ylim=(0, None))
+        return sheet.save(folder, "fig2")
