@@ -6,13 +6,14 @@ import argparse
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
-from slowhand.completion import SCRIPTS, SHELLS, read
 from slowhand.nearest import none_of
 from slowhand.terminal import Terminal
 
 
 def options(parser: Parser) -> None:
     """The options of `completion`."""
+    from slowhand.completion import SHELLS
+
     parser.add_argument(
         "shell",
         metavar="SHELL",
@@ -26,6 +27,7 @@ def options(parser: Parser) -> None:
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Prints the script."""
     from slowhand.commands import COMMANDS
+    from slowhand.completion import SCRIPTS, SHELLS, read
 
     shell = arguments.shell
     if shell not in SHELLS:
