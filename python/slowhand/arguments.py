@@ -21,7 +21,7 @@ LITERAL = "\0"
 
 
 class Complaint(Exception):
-    """Bad input. The message is all that the user reads."""
+    """Bad input. The message is all that the user reads, also of an error that is one of these."""
 
 
 class Parser(argparse.ArgumentParser):

@@ -154,20 +154,20 @@ COMMANDS = {
     "scenarios": Command(
         "List the scenarios that come with slowhand, or print one to start from.",
         "quickstart > mine.toml",
-        bundled.scenario_option,
-        bundled.scenarios,
+        bundled.SCENARIOS.options,
+        bundled.SCENARIOS.run,
     ),
     "devices": Command(
         "List the devices that come with slowhand, or print one with its sources.",
         "openmote-cc2538",
-        bundled.device_option,
-        bundled.devices,
+        bundled.DEVICES.options,
+        bundled.DEVICES.run,
     ),
     "batteries": Command(
         "List the batteries that come with slowhand, or print one with its sources.",
         "cr2032",
-        bundled.battery_option,
-        bundled.batteries,
+        bundled.BATTERIES.options,
+        bundled.BATTERIES.run,
     ),
     "schema": Command(
         "Print the JSON Schema of a scenario, a device, a battery, or the rows of a table.",

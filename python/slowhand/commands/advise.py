@@ -101,23 +101,12 @@ def options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Says what to choose."""
-    from slowhand.advice import AdviceError, Adviser
+    from slowhand.advice import Adviser
 
-    try:
-        scenario = _scenario(arguments)
-        figure = figure_file(arguments, scenario)
-        adviser = Adviser(
-            scenario,
-            choose=arguments.choose,
-            fix=arguments.fix,
-            weights=arguments.weights,
-            battery=arguments.battery,
-            budget=arguments.budget,
-            seed=arguments.seed,
-            threads=arguments.threads,
-        )
-    except AdviceError as error:
-        raise Complaint(str(error)) from error
+    scenario = _scenario(arguments)
+    figure = figure_file(arguments, scenario)
+    names = ("choose", "fix", "weights", "battery", "budget", "seed", "threads")
+    adviser = Adviser(scenario, **{name: getattr(arguments, name) for name in names})
     if arguments.period is not None and adviser.battery is None:
         raise Complaint("--period: only where a battery counts: --weights battery=1")
     return _answer(adviser, figure, arguments, out)
@@ -166,9 +155,8 @@ def _answer(
         else:
             report.show(advice, out)
         drawn = is_drawn(figure, partial(_draw, advice), interrupted=stopped is not None)
-    stopped = stopped or next(iter(late), None)
-    if stopped:
-        return signals.exit_code(stopped)
+    if code := signals.exit_code(stopped, *late):
+        return code
     return DONE if drawn and advice.reliable and not adviser.panicked else NO
 
 

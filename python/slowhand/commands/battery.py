@@ -100,9 +100,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
             report.show(answer, out)
         drawn = is_drawn(figure, partial(_draw, answer))
-    stopped = stopped or next(iter(late), None)
-    if stopped:
-        return signals.exit_code(stopped)
+    if code := signals.exit_code(stopped, *late):
+        return code
     return DONE if drawn and answer.is_answered else NO
 
 

@@ -52,21 +52,13 @@ def metrics_options(parser: Parser) -> None:
         metavar="ADDRESS",
         help="Do not print them, but answer Prometheus at this port, until Ctrl-C.",
     )
-    _control_option(parser)
+    _options(parser, has_json=False)
 
 
-def _options(parser: Parser) -> None:
-    _control_option(parser)
-    parser.json()
-
-
-def _control_option(parser: Parser) -> None:
-    take(
-        parser,
-        "--control",
-        "The socket of the network.",
-        told="that of the only one that runs",
-    )
+def _options(parser: Parser, *, has_json: bool = True) -> None:
+    take(parser, "--control", "The socket of the network.", told="that of the only one that runs")
+    if has_json:
+        parser.json()
 
 
 def set_keys(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -147,8 +139,5 @@ def _answered(
 def _ask(arguments: argparse.Namespace, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     from slowhand.realtime import control
 
-    try:
-        path = control.find(arguments.control)
-        return [control.ask(path, request) for request in requests]
-    except control.ControlError as error:
-        raise Complaint(str(error)) from error
+    path = control.find(arguments.control)
+    return [control.ask(path, request) for request in requests]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 
 from slowhand.arguments import Complaint, Parser
@@ -38,7 +39,7 @@ def options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Answers what Wireshark asks."""
-    from slowhand.realtime import control, extcap
+    from slowhand.realtime import extcap
 
     if arguments.install is not None:
         chosen = [Path(arguments.install)] if arguments.install else extcap.folders()
@@ -56,12 +57,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             raise Complaint(
                 "--capture: found no interface or FIFO, allowed: with --extcap-interface and --fifo"
             )
-        try:
+        with suppress(KeyboardInterrupt):  # so Wireshark ends a capture
             extcap.capture(arguments.extcap_interface, arguments.fifo)
-        except KeyboardInterrupt:  # so Wireshark ends a capture
-            pass
-        except control.ControlError as error:
-            raise Complaint(str(error)) from error
     elif not arguments.extcap_config:
         raise Complaint(
             "live extcap: found no option, allowed: --install, or those that Wireshark"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
-from slowhand.arguments import Complaint, Parser
+from slowhand.arguments import Parser
 from slowhand.commands.common import DONE, NO, print_json
 from slowhand.commands.options import take
 from slowhand.output import OutputError
@@ -45,10 +45,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         else:
             report.show_list(papers.papers(), out)
         return DONE
-    try:
-        plan = papers.Plan.of(arguments.paper, arguments.part, count=arguments.count)
-    except papers.UnknownPaper as error:
-        raise Complaint(str(error)) from error
+    plan = papers.Plan.of(arguments.paper, arguments.part, count=arguments.count)
     if arguments.out is not None:
         output.check_figures("--out")
         output.check_folder("--out", arguments.out)

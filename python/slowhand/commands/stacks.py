@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, NO, print_json
@@ -65,15 +63,14 @@ def add(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import stacks
 
     name = arguments.name
-    with _complaining():
-        folder = own_stacks.add(
-            name,
-            arguments.sources,
-            own_stacks.words(arguments.cflags, place="--cflags"),
-            source=arguments.source,
-            config=arguments.config,
-        )
-        build = own_stacks.builds([name])[name]
+    folder = own_stacks.add(
+        name,
+        arguments.sources,
+        own_stacks.words(arguments.cflags, place="--cflags"),
+        source=arguments.source,
+        config=arguments.config,
+    )
+    build = own_stacks.builds([name])[name]
     (licence,) = [stack["licence"] for stack in stacks() if stack["name"] == name]
     if arguments.json:
         print_json({"name": name, "folder": str(folder), "licence": licence, **build}, out)
@@ -98,8 +95,7 @@ def remove(arguments: argparse.Namespace, out: Terminal) -> int:
     """Removes a stack."""
     from slowhand import own_stacks
 
-    with _complaining():
-        own_stacks.remove(arguments.name)
+    own_stacks.remove(arguments.name)
     if arguments.json:
         print_json({"removed": arguments.name}, out)
     return DONE
@@ -116,8 +112,7 @@ def check(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand import own_stacks
     from slowhand.table import Column, Table
 
-    with _complaining():
-        found = own_stacks.check(arguments.name)
+    found = own_stacks.check(arguments.name)
     if arguments.json:
         print_json({**found._asdict(), "stack": arguments.name}, out)
         return NO if found.problems else DONE
@@ -147,14 +142,3 @@ def check(arguments: argparse.Namespace, out: Terminal) -> int:
 
 COLUMNS = ("datagrams", "octets", "problems", "kept (octets)")
 """The columns of numbers of a check: of a handshake without losses, and of all handshakes."""
-
-
-@contextmanager
-def _complaining() -> Iterator[None]:
-    """Makes the error of a stack that of the command."""
-    from slowhand.own_stacks import StackError
-
-    try:
-        yield
-    except StackError as error:
-        raise Complaint(str(error)) from error

@@ -63,8 +63,8 @@ class Execution:
         """The number of further runs of the first seed. These worlds have the numbers below 0."""
         self.threads = threads
         """The number of worlds that run side by side; None: one on each processor."""
-        self.stopped: BaseException | None = None
-        """The error or signal that ended it early."""
+        self.stopped: KeyboardInterrupt | None = None
+        """The signal that ended it early."""
         self._worlds: dict[int, dict[str, Any] | Failure] = {}
         self._began = time.monotonic()
         self.wall_s = 0.0

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowhand import data
+from slowhand.arguments import Complaint
 from slowhand.progress import Progress
 from slowhand.terminal import printable
 
@@ -35,7 +36,7 @@ _SYSTEM = ("-isystem", os.fspath(data.CSRC))
 """Where `#include "slowhand/stack.h"` is found."""
 
 
-class StackError(Exception):
+class StackError(Complaint):
     """A fault of a stack, or of what it is to be made from."""
 
 
