@@ -94,12 +94,6 @@ class Parser(argparse.ArgumentParser):
     def _options(self) -> dict[str, argparse.Action]:
         return {name: action for action in self.actions for name in action.option_strings}
 
-    def json(self) -> None:
-        """Adds `--json`, which every command has."""
-        self.add_argument(
-            "--json", action="store_true", help="Print JSON, and nothing else, on stdout."
-        )
-
 
 def _is_double_dash(word: str) -> bool:
     """True for an option whose value is `--`."""

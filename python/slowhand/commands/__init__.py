@@ -78,6 +78,7 @@ COMMANDS = {
         "lossy-line --udp 5684=127.0.0.1:5685",
         live.options,
         live.run,
+        prints_json=False,
     ),
     "live set": Command(
         "Change keys of a network that runs.",
@@ -102,12 +103,14 @@ COMMANDS = {
         "--listen 9464",
         controlling.metrics_options,
         controlling.show_metrics,
+        prints_json=False,
     ),
     "live extcap": Command(
         "Make the networks that run interfaces of Wireshark.",
         "--install",
         extcap.options,
         extcap.run,
+        prints_json=False,
     ),
     "exec": Command(
         "Run your own programs, unmodified, across a network in virtual time.",
@@ -174,6 +177,7 @@ COMMANDS = {
         "> scenario.schema.json",
         bundled.schema_options,
         bundled.schema,
+        prints_json=False,
     ),
     "capacity": Command(
         "Compute how many requests a server with few session slots refuses (Engset).",

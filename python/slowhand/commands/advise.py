@@ -96,7 +96,6 @@ def options(parser: Parser) -> None:
     take(parser, "--seed", "", default=SEED)
     take(parser, "--plot", "Draw the front by duration and energy, .svg or .png.")
     take(parser, "--threads", "Threads; the answer does not depend on it.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

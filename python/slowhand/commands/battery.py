@@ -76,7 +76,6 @@ def options(parser: Parser) -> None:
     )
     take(parser, "--set", "Replace a key, as in mac.poll_period_ms=10000; KEY= alone removes it.")
     take(parser, "--plot", "Draw where the charge of a day goes, .svg or .png.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

@@ -21,7 +21,6 @@ def profile_option(parser: Parser) -> None:
         nargs="?",
         help="Which to print, with the file and line of each number. [default: compare all]",
     )
-    parser.json()
 
 
 def profiles(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -56,7 +55,6 @@ class Bundled(NamedTuple):
             nargs="?",
             help="Which to print. [default: list all, with what they gave]",
         )
-        parser.json()
 
     def run(self, arguments: argparse.Namespace, out: Terminal) -> int:
         """Lists files by name, or prints the one with this name. As JSON: its keys and values."""

@@ -52,7 +52,6 @@ def options(parser: Parser) -> None:
         type=integer(0),
         help="RAM that everything else takes, with --device.",
     )
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

@@ -54,11 +54,17 @@ class Command(NamedTuple):
     example: str
     options: Callable[[Parser], None]
     run: Callable[[argparse.Namespace, Terminal], int]
+    prints_json: bool = True
+    """False if `--json` is not there, or means something else than elsewhere."""
 
     def parser(self, name: str) -> Parser:
         """The parser of its options."""
         parser = Parser(name, self.about, self.example)
         self.options(parser)
+        if self.prints_json:
+            parser.add_argument(
+                "--json", action="store_true", help="Print JSON, and nothing else, on stdout."
+            )
         return parser
 
 

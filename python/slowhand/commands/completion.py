@@ -21,7 +21,6 @@ def options(parser: Parser) -> None:
         ' `eval "$(slowhand completion bash)"`, in ~/.zshrc, after compinit, the same with zsh, and'
         " in ~/.config/fish/config.fish `slowhand completion fish | source`.",
     )
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

@@ -52,13 +52,11 @@ def metrics_options(parser: Parser) -> None:
         metavar="ADDRESS",
         help="Do not print them, but answer Prometheus at this port, until Ctrl-C.",
     )
-    _options(parser, has_json=False)
+    _options(parser)
 
 
-def _options(parser: Parser, *, has_json: bool = True) -> None:
+def _options(parser: Parser) -> None:
     take(parser, "--control", "The socket of the network.", told="that of the only one that runs")
-    if has_json:
-        parser.json()
 
 
 def set_keys(arguments: argparse.Namespace, out: Terminal) -> int:

@@ -105,7 +105,6 @@ def options(parser: Parser) -> None:
         " --slowest, of the slowest one.",
     )
     take_files(parser, FILES)
-    parser.json()
 
 
 PROGRAMS = (

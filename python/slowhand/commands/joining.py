@@ -20,7 +20,6 @@ def options(parser: Parser) -> None:
     example = "join.beacon_probability=0.3"
     take(parser, "--set", f"Replace a key, as in {example}; KEY= alone removes it.")
     take_files(parser, FILES)
-    parser.json()
 
 
 FILES = {"records": rows("node", TABLE), "pcap": PCAP}

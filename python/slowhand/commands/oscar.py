@@ -38,7 +38,6 @@ def options(parser: Parser) -> None:
         default="oscar",
         help="The way whose frames --pcap writes. [default: oscar]",
     )
-    parser.json()
 
 
 FILES = {

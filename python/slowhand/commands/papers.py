@@ -30,7 +30,6 @@ def options(parser: Parser) -> None:
     parser.add_argument("part", metavar="PART", nargs="?", help="A table or figure. [default: all]")
     take(parser, "--count", "Worlds for each point.", default=COUNT)
     take(parser, "--out", "Draw the figures, as PNG and SVG, into this folder.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

@@ -39,7 +39,6 @@ def options(parser: Parser) -> None:
     )
     take(parser, "--open", "Show the page in the browser.")
     take(parser, "--set", "Replace a key of the scenario, such as session.timeout_s=9.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

@@ -58,7 +58,6 @@ def options(parser: Parser) -> None:
     )
     explaining.options(parser)
     take_files(parser, FILES)
-    parser.json()
 
 
 FILES = {

@@ -22,7 +22,6 @@ def options(parser: Parser) -> None:
         help=f"Only this one of {', '.join(LIBRARIES)}. [default: all]",
     )
     take(parser, "--set", "Replace a key of the scenario, such as session.timeout_s=9.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

@@ -13,7 +13,6 @@ from slowhand.terminal import Terminal, escaped, say
 def options(parser: Parser) -> None:
     """The options of `stacks`."""
     parser.add_argument("name", metavar="STACK", nargs="?", help="Which to print. [default: all]")
-    parser.json()
 
 
 def show(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -54,7 +53,6 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--cflags", metavar="FLAGS", default="", help="More options of the compiler, in one word."
     )
-    parser.json()
 
 
 def add(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -88,7 +86,6 @@ def add(arguments: argparse.Namespace, out: Terminal) -> int:
 def remove_options(parser: Parser) -> None:
     """The options of `stacks remove`."""
     parser.add_argument("name", metavar="OWN", help="Its name.")
-    parser.json()
 
 
 def remove(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -104,7 +101,6 @@ def remove(arguments: argparse.Namespace, out: Terminal) -> int:
 def check_options(parser: Parser) -> None:
     """The options of `stacks check`."""
     parser.add_argument("name", metavar="STACK", help="Its name; also one that is built in.")
-    parser.json()
 
 
 def check(arguments: argparse.Namespace, out: Terminal) -> int:

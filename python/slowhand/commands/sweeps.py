@@ -114,7 +114,6 @@ def _sampling_options(parser: Parser) -> None:
         metavar="ADDRESS",
         help="Run on this Dask cluster instead, such as tcp://10.0.0.1:8786.",
     )
-    parser.json()
 
 
 def sweep(arguments: argparse.Namespace, out: Terminal) -> int:
