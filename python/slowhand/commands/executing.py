@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from contextlib import suppress
-from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -142,7 +141,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     files = given_files(arguments, FILES)
     records, capture, page = (files.get(name) for name in FILES)
     output.check(files.values(), inputs(scenario))
-    given = {each.name: getattr(arguments, each.name.removesuffix("_s")) for each in fields(Limits)}
+    given = {name: getattr(arguments, name.removesuffix("_s")) for name in vars(Limits())}
     limits = Limits.of(scenario, **given)
     try:
         limits.told()
