@@ -25,12 +25,7 @@ from slowhand.commands import (
 from slowhand.commands.common import Command
 
 COMMANDS = {
-    "run": Command(
-        "Run a scenario many times and print the results.",
-        "quickstart --count 1000 --json",
-        run.options,
-        run.run,
-    ),
+    "run": Command.of(run),
     "sweep": Command(
         "Run a scenario with every value of some keys, and compare them.",
         "quickstart --vary session.timeout_s=1,3,9 --count 1000 --out timers",
@@ -43,43 +38,12 @@ COMMANDS = {
         sweeps.compare_options,
         sweeps.compare,
     ),
-    "play": Command(
-        "Write a page in which the network of one seed moves.",
-        "lossy-line --seed 3 --open",
-        playing.options,
-        playing.run,
-    ),
-    "advise": Command(
-        "Find the best configuration for a network, and say what others would cost.",
-        "--hops 3 --mac tsch --slotframe 101 --credential psk",
-        advise.options,
-        advise.run,
-    ),
-    "battery": Command(
-        "Say how long a battery lasts, what takes it, and what would make it last longer.",
-        "battery --battery l91-pair --plot day.svg",
-        battery.options,
-        battery.run,
-    ),
-    "join": Command(
-        "Say how long the nodes of a 6TiSCH network take to join it, phase by phase.",
-        "join --set network.profile=rfc --count 50",
-        joining.options,
-        joining.run,
-    ),
-    "oscar": Command(
-        "Compare DTLS to each reader of a node's value with objects that are signed once.",
-        "oscar --set readers.proxy=false --readers 1,10",
-        oscar.options,
-        oscar.run,
-    ),
-    "live": Command(
-        "Run a network against the clock, for real programs at one end or at both.",
-        "lossy-line --udp 5684=127.0.0.1:5685",
-        live.options,
-        live.run,
-        prints_json=False,
-    ),
+    "play": Command.of(playing),
+    "advise": Command.of(advise),
+    "battery": Command.of(battery),
+    "join": Command.of(joining),
+    "oscar": Command.of(oscar),
+    "live": Command.of(live, prints_json=False),
     "live set": Command(
         "Change keys of a network that runs.",
         "network.link_pdr=0.7",
@@ -105,25 +69,9 @@ COMMANDS = {
         controlling.show_metrics,
         prints_json=False,
     ),
-    "live extcap": Command(
-        "Make the networks that run interfaces of Wireshark.",
-        "--install",
-        extcap.options,
-        extcap.run,
-        prints_json=False,
-    ),
-    "exec": Command(
-        "Run your own programs, unmodified, across a network in virtual time.",
-        "lossy-line --client 'coap-client -m get coap://{server}/time' --server coap-server",
-        executing.options,
-        executing.run,
-    ),
-    "settings": Command(
-        "Print what to type: a scenario's session in the settings of a library.",
-        "lossy-line --library mbedtls",
-        settings.options,
-        settings.run,
-    ),
+    "live extcap": Command.of(extcap, prints_json=False),
+    "exec": Command.of(executing),
+    "settings": Command.of(settings),
     "stacks": Command(
         "List the TLS libraries, and what each can do.",
         "tinydtls",
@@ -179,29 +127,9 @@ COMMANDS = {
         bundled.schema,
         prints_json=False,
     ),
-    "capacity": Command(
-        "Compute how many requests a server with few session slots refuses (Engset).",
-        "--slots 3 --clients 5 --rho 0.5 --json",
-        capacity.options,
-        capacity.run,
-    ),
-    "links": Command(
-        "Convert measurements of real links into a scenario, or into ratios over time.",
-        "sniffed.pcapng --scenario mine.toml",
-        links.options,
-        links.run,
-    ),
-    "papers": Command(
-        "Reproduce a published paper: its numbers beside ours.",
-        "vucinic2015 table1 --json",
-        papers.options,
-        papers.run,
-    ),
-    "completion": Command(
-        "Print what lets a shell complete commands, options, names and keys.",
-        "bash > slowhand.bash",
-        completion.options,
-        completion.run,
-    ),
+    "capacity": Command.of(capacity),
+    "links": Command.of(links),
+    "papers": Command.of(papers),
+    "completion": Command.of(completion),
 }
 """Every command, in the order of the help."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from slowhand.advice.answer import Advice
     from slowhand.api import Scenario
 
+ABOUT = "Find the best configuration for a network, and say what others would cost."
+EXAMPLE = "--hops 3 --mac tsch --slotframe 101 --credential psk"
+
 QUESTION = ("mac", "hops", "slotframe", "loss", "credential", "device")
 """The options that describe a network without a file."""
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from slowhand.api import Scenario
     from slowhand.lives import Answer
 
+ABOUT = "Say how long a battery lasts, what takes it, and what would make it last longer."
+EXAMPLE = "battery --battery l91-pair --plot day.svg"
+
 
 def options(parser: Parser) -> None:
     """The options of the command."""

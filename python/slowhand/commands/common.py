@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from slowhand._native import ArgumentError
@@ -56,6 +57,11 @@ class Command(NamedTuple):
     run: Callable[[argparse.Namespace, Terminal], int]
     prints_json: bool = True
     """False if `--json` is not there, or means something else than elsewhere."""
+
+    @classmethod
+    def of(cls, module: ModuleType, *, prints_json: bool = True) -> Command:
+        """The command of a module that has no other."""
+        return cls(module.ABOUT, module.EXAMPLE, module.options, module.run, prints_json)
 
     def parser(self, name: str) -> Parser:
         """The parser of its options."""

@@ -9,6 +9,9 @@ from slowhand.commands.common import DONE, print_json
 from slowhand.nearest import none_of
 from slowhand.terminal import Terminal
 
+ABOUT = "Print what lets a shell complete commands, options, names and keys."
+EXAMPLE = "bash > slowhand.bash"
+
 
 def options(parser: Parser) -> None:
     """The options of `completion`."""

@@ -30,19 +30,14 @@ def set_options(parser: Parser) -> None:
         nargs="+",
         help=f"A key of the scenario that can change meanwhile: {', '.join(CHANGEABLE_KEYS)}.",
     )
-    _options(parser)
+    status_options(parser)
 
 
 def node_options(parser: Parser) -> None:
     """The options of `live node`."""
     parser.add_argument("node", metavar="N", type=integer(0, MAX_NODE), help="Its number.")
     parser.add_argument("state", metavar="on|off", help="Whether it has power.")
-    _options(parser)
-
-
-def status_options(parser: Parser) -> None:
-    """The options of `live status`."""
-    _options(parser)
+    status_options(parser)
 
 
 def metrics_options(parser: Parser) -> None:
@@ -52,10 +47,11 @@ def metrics_options(parser: Parser) -> None:
         metavar="ADDRESS",
         help="Do not print them, but answer Prometheus at this port, until Ctrl-C.",
     )
-    _options(parser)
+    status_options(parser)
 
 
-def _options(parser: Parser) -> None:
+def status_options(parser: Parser) -> None:
+    """The option of `live status`, and of all others."""
     take(parser, "--control", "The socket of the network.", told="that of the only one that runs")
 
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from slowhand.executing import Execution
     from slowhand.explain import Explanation
 
+ABOUT = "Run your own programs, unmodified, across a network in virtual time."
+EXAMPLE = "lossy-line --client 'coap-client -m get coap://{server}/time' --server coap-server"
+
 
 def options(parser: Parser) -> None:
     """The options of `exec`."""

@@ -10,6 +10,9 @@ from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE
 from slowhand.terminal import Terminal, printable
 
+ABOUT = "Make the networks that run interfaces of Wireshark."
+EXAMPLE = "--install"
+
 LONGEST_PATH = 4096
 """The longest path that is shown whole (Linux: PATH_MAX)."""
 

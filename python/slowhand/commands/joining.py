@@ -10,6 +10,9 @@ from slowhand.commands.common import NO
 from slowhand.commands.options import PCAP, TABLE, rows, take, take_files
 from slowhand.terminal import Terminal
 
+ABOUT = "Say how long the nodes of a 6TiSCH network take to join it, phase by phase."
+EXAMPLE = "join --set network.profile=rfc --count 50"
+
 
 def options(parser: Parser) -> None:
     """The options of `join`."""

@@ -16,6 +16,9 @@ from slowhand.terminal import Terminal, printable
 if TYPE_CHECKING:
     from slowhand.api import Scenario
 
+ABOUT = "Convert measurements of real links into a scenario, or into ratios over time."
+EXAMPLE = "sniffed.pcapng --scenario mine.toml"
+
 
 def options(parser: Parser) -> None:
     """The options of `links`."""

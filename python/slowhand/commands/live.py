@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowhand import output, signals
-from slowhand.arguments import LONGEST_WORD, Complaint, Parser, integer, number
+from slowhand.arguments import Complaint, Parser, integer, number, wrong_value
 from slowhand.bounds import wrong
 from slowhand.commands.common import (
     DONE,
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     from slowhand.realtime import Live
     from slowhand.realtime.screen import Screen
+
+ABOUT = "Run a network against the clock, for real programs at one end or at both."
+EXAMPLE = "lossy-line --udp 5684=127.0.0.1:5685"
 
 
 PICTURE_EVERY_S = 0.25
@@ -149,8 +152,7 @@ def positive(text: str) -> float:
     """The type of an option that is a number above 0."""
     value = number(text)
     if not 0 < value < float("inf"):
-        found = printable(text, LONGEST_WORD)
-        raise argparse.ArgumentTypeError(f"found {found}, allowed: a number above 0")
+        raise wrong_value(text, "a number above 0")
     return value
 
 

@@ -16,6 +16,9 @@ from slowhand.terminal import Terminal, say
 if TYPE_CHECKING:
     from slowhand.papers import Reproduction
 
+ABOUT = "Reproduce a published paper: its numbers beside ours."
+EXAMPLE = "vucinic2015 table1 --json"
+
 
 def options(parser: Parser) -> None:
     """The options of `papers`."""

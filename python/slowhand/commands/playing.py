@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from slowhand.api import Scenario
     from slowhand.playback import Playback
 
+ABOUT = "Write a page in which the network of one seed moves."
+EXAMPLE = "lossy-line --seed 3 --open"
+
 
 def options(parser: Parser) -> None:
     """The options of `play`."""

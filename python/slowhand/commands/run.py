@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from slowhand.api import Inspection, Run, Scenario
     from slowhand.explain import Explanation
 
+ABOUT = "Run a scenario many times and print the results."
+EXAMPLE = "quickstart --count 1000 --json"
+
 
 def options(parser: Parser) -> None:
     """The options of `run`."""

@@ -10,6 +10,9 @@ from slowhand.commands.options import take
 from slowhand.nearest import none_of
 from slowhand.terminal import Terminal
 
+ABOUT = "Print what to type: a scenario's session in the settings of a library."
+EXAMPLE = "lossy-line --library mbedtls"
+
 
 def options(parser: Parser) -> None:
     """The options of `settings`."""

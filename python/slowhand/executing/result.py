@@ -313,16 +313,11 @@ class Execution:
         texts = {"stdout": polars.String, "stderr": polars.String}
         rows = [
             {
+                **each,
+                **(each["exit"] or {}),
                 "seed": world["seed"],
                 "program": each["name"],
                 "node": told["node"],
-                "started_s": each["started_s"],
-                "ended_s": each["ended_s"],
-                "code": (each["exit"] or {}).get("code"),
-                "signal": (each["exit"] or {}).get("signal"),
-                "success": each["success"],
-                "stdout": each["stdout"],
-                "stderr": each["stderr"],
             }
             for world in self.worlds
             for told, each in zip(self.told, world["programs"], strict=True)
