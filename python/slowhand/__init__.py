@@ -73,27 +73,21 @@ __all__ = [
 ]
 
 _MODULES = {
-    "AdviceError": "slowhand.advice",
-    "ArgumentError": "slowhand._native",
-    "Execution": "slowhand.executing",
-    "Explanation": "slowhand.explain",
-    "Playback": "slowhand.playback",
-    "Live": "slowhand.realtime",
-    "Replay": "slowhand.realtime.replaying",
-    "ScenarioError": "slowhand._native",
-    "Setting": "slowhand.keys",
-    "SweepError": "slowhand.sweeps",
-    "__version__": "slowhand._native",
-    "advise": "slowhand.advice",
-    "battery": "slowhand.lives.life",
-    "compare": "slowhand.sweeps",
-    "exec": "slowhand.executing",
-    "join": "slowhand.joining",
-    "live": "slowhand.realtime",
-    "oscar": "slowhand.reading",
-    "replay": "slowhand.realtime.replaying",
-    "sweep": "slowhand.sweeps",
+    "_native": ("ArgumentError", "ScenarioError", "__version__"),
+    "advice": ("AdviceError", "advise"),
+    "executing": ("Execution", "exec"),
+    "explain": ("Explanation",),
+    "joining": ("join",),
+    "keys": ("Setting",),
+    "lives.life": ("battery",),
+    "playback": ("Playback",),
+    "reading": ("oscar",),
+    "realtime": ("Live", "live"),
+    "realtime.replaying": ("Replay", "replay"),
+    "sweeps": ("SweepError", "compare", "sweep"),
 }
+"""Where names are defined that are not of `api`."""
+
 _SUBMODULES = {"capacity", "estimate", "lives", "pages", "papers", "plot", "settings"}
 
 
@@ -105,7 +99,8 @@ if not TYPE_CHECKING:  # so that a type checker knows every name
             raise AttributeError(f"module 'slowhand' has no attribute {name!r}")
         if name in _SUBMODULES:
             return importlib.import_module(f"slowhand.{name}")
-        found: object = getattr(importlib.import_module(_MODULES.get(name, "slowhand.api")), name)
+        module = next((module for module, names in _MODULES.items() if name in names), "api")
+        found: object = getattr(importlib.import_module(f"slowhand.{module}"), name)
         globals()[name] = found
         return found
 

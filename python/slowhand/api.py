@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from slowhand import _native, data, keys, results
@@ -66,22 +67,23 @@ class Scenario:
     ['completed', 'completed', 'completed']
     """
 
+    count, seed = COUNT, SEED
+    """The number of worlds and the first seed of a run, if not given."""
+    limits: Mapping[str, Any] = MappingProxyType({})
+    """The limits of a world with programs, of a result of `exec`."""
+    is_result = False
+    """True if it was read from a result: then the scenario's own file is not read."""
+    has_file = True
+    """False if it is from a dictionary: then no command can name it."""
+    _folder: str | None = None
+    """Where files are that it names. None: no file is read."""
+
     def __init__(
         self,
         source: str | os.PathLike[str] | Mapping[str, Setting],
         set: Settings | None = None,
     ):
         overrides, texts = keys.overrides(set)
-        self.count, self.seed = COUNT, SEED
-        """The number of worlds and the first seed of a run, if not given."""
-        self.limits: dict[str, Any] = {}
-        """The limits of a world with programs, of a result of `exec`."""
-        self.is_result = False
-        """True if it was read from a result: then the scenario's own file is not read."""
-        self.has_file = True
-        """False if it is from a dictionary: then no command can name it."""
-        self._folder: str | None = None
-        """Where files are that it names. None: no file is read."""
         if isinstance(source, Mapping):
             self.path = self.read_from = keys.NAME
             self._folder, self.has_file = "", False
@@ -155,9 +157,6 @@ class Scenario:
         """
         scenario = cls.__new__(cls)
         scenario.path = scenario.read_from = path
-        scenario.count, scenario.seed = COUNT, SEED
-        scenario.is_result, scenario.has_file, scenario.limits = False, True, {}
-        scenario._folder = None
         scenario._adopt(_native.Scenario.from_sources(json.dumps(sources)))
         return scenario
 
@@ -284,9 +283,8 @@ class Scenario:
         >>> import slowhand
         >>> slowhand.Scenario("quickstart").capture("one.pcapng", seed=7)
         """
-        seed = natural("seed", self.seed if seed is None else seed)
-        with _naming(seed):
-            _native.capture(self.native, seed, path)
+        with self._world(seed) as number:
+            _native.capture(self.native, number, path)
 
     def explain(self, *, seed: int | None = None, client: int | None = None) -> Explanation:
         """Runs the world of `seed` and says where the time of one handshake went.
@@ -302,10 +300,9 @@ class Scenario:
         """
         from slowhand.explain import Explanation
 
-        seed = natural("seed", self.seed if seed is None else seed)
         client = None if client is None else natural("client", client)
-        with _naming(seed):
-            document = json.loads(self.native.explain(seed, client))
+        with self._world(seed) as number:
+            document = json.loads(self.native.explain(number, client))
         return Explanation({**document, "scenario": self.path})
 
     def play(self, *, seed: int | None = None, client: int | None = None) -> Playback:
@@ -321,10 +318,9 @@ class Scenario:
         """
         from slowhand.playback import Playback
 
-        seed = natural("seed", self.seed if seed is None else seed)
         client = None if client is None else natural("client", client)
-        with _naming(seed):
-            document = json.loads(self.native.play(seed, client))
+        with self._world(seed) as number:
+            document = json.loads(self.native.play(number, client))
         document["explanation"]["scenario"] = self.path
         return Playback(document)
 
@@ -339,10 +335,18 @@ class Scenario:
         >>> nodes.select("node", "device", "queue_peak").rows()
         [(0, 'openmote-cc2538', 8), (1, 'openmote-cc2538', 7)]
         """
-        seed = natural("seed", self.seed if seed is None else seed)
-        with _naming(seed):
-            tables = _native.inspect(self.native, seed)
+        with self._world(seed) as number:
+            tables = _native.inspect(self.native, number)
         return Inspection(*map(results.frame, tables))
+
+    @contextmanager
+    def _world(self, seed: int | None) -> Iterator[int]:
+        """The seed of a world, by default the scenario's. The error of a panic names it."""
+        seed = natural("seed", self.seed if seed is None else seed)
+        try:
+            yield seed
+        except RuntimeError as error:
+            raise WorldError(f"the world of seed {seed} panicked: {error}") from error
 
 
 def _restored(sources: str) -> _native.Scenario:
@@ -351,15 +355,6 @@ def _restored(sources: str) -> _native.Scenario:
 
 # A scenario that is pickled, or copied deep, is made again from its texts.
 copyreg.pickle(_native.Scenario, lambda native: (_restored, (native.sources(),)))
-
-
-@contextmanager
-def _naming(seed: int) -> Iterator[None]:
-    """Names the world whose panic the native module reports."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise WorldError(f"the world of seed {seed} panicked: {error}") from error
 
 
 class Inspection(NamedTuple):

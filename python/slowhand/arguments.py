@@ -21,7 +21,7 @@ LITERAL = "\0"
 
 
 class Complaint(Exception):
-    """Bad input. The message is all that the user reads."""
+    """Bad input. The message is all that the user reads, also of an error that is one of these."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -94,12 +94,6 @@ class Parser(argparse.ArgumentParser):
     def _options(self) -> dict[str, argparse.Action]:
         return {name: action for action in self.actions for name in action.option_strings}
 
-    def json(self) -> None:
-        """Adds `--json`, which every command has."""
-        self.add_argument(
-            "--json", action="store_true", help="Print JSON, and nothing else, on stdout."
-        )
-
 
 def _is_double_dash(word: str) -> bool:
     """True for an option whose value is `--`."""
@@ -115,8 +109,7 @@ def integer(least: int, most: int = MAX_SEED) -> Callable[[str], int]:
         except ValueError:
             value = least - 1
         if not least <= value <= most:
-            allowed = f"a whole number from {least} to {most}"
-            raise argparse.ArgumentTypeError(f"found {_found(text)}, allowed: {allowed}")
+            raise wrong_value(text, f"a whole number from {least} to {most}")
         return value
 
     return parse
@@ -127,7 +120,7 @@ def number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"found {_found(text)}, allowed: a number") from None
+        raise wrong_value(text, "a number") from None
 
 
 def share(text: str) -> float:
@@ -136,8 +129,7 @@ def share(text: str) -> float:
     try:
         return float(value) / (1 if value == text else 100)
     except ValueError:
-        message = f"found {_found(text)}, allowed: a share, such as 5% or 0.05"
-        raise argparse.ArgumentTypeError(message) from None
+        raise wrong_value(text, "a share, such as 5% or 0.05") from None
 
 
 PERIODS = {"min": 60, "s": 1, "h": 3600, "d": 86_400}
@@ -155,9 +147,10 @@ def period(text: str) -> float:
     try:
         return float(text.removesuffix(unit)) * PERIODS.get(unit, 1)
     except ValueError:
-        allowed = "a time, such as 30s, 10min, 1h or 1d"
-        raise argparse.ArgumentTypeError(f"found {_found(text)}, allowed: {allowed}") from None
+        raise wrong_value(text, "a time, such as 30s, 10min, 1h or 1d") from None
 
 
-def _found(text: str) -> str:
-    return printable(text.removeprefix(LITERAL), LONGEST_WORD) or "nothing"
+def wrong_value(text: str, allowed: str) -> argparse.ArgumentTypeError:
+    """The error of a value of an option."""
+    found = printable(text.removeprefix(LITERAL), LONGEST_WORD) or "nothing"
+    return argparse.ArgumentTypeError(f"found {found}, allowed: {allowed}")

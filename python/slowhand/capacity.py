@@ -108,15 +108,14 @@ def compute(
     for `policy` (default: refuse). `policies` has the same for `policy`, or for all policies if
     none is given.
     """
-    if not 0 <= slots <= MAX_SLOTS:
-        raise ValueError(f"slots: found {slots}, allowed: 0 to {MAX_SLOTS}")
-    if not 1 <= clients <= MAX_CLIENTS:
-        raise ValueError(f"clients: found {clients}, allowed: 1 to {MAX_CLIENTS}")
-    if not MIN_RHO <= rho <= MAX_RHO:  # not true of nan
-        raise ValueError(f"rho: found {rho}, allowed: {MIN_RHO:g} to {MAX_RHO:g}")
-    if not 0 <= handshake_share <= MAX_HANDSHAKE_SHARE:
-        allowed = f"0 to {MAX_HANDSHAKE_SHARE:g}"
-        raise ValueError(f"handshake share: found {handshake_share}, allowed: {allowed}")
+    for name, value, least, most in (
+        ("slots", slots, 0, MAX_SLOTS),
+        ("clients", clients, 1, MAX_CLIENTS),
+        ("rho", rho, MIN_RHO, MAX_RHO),
+        ("handshake share", handshake_share, 0, MAX_HANDSHAKE_SHARE),
+    ):
+        if not least <= value <= most:  # not true of nan
+            raise ValueError(f"{name}: found {value}, allowed: {least:g} to {most:g}")
     natural("seed", seed)
     known = policies()
     if policy is not None and policy not in known:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from slowhand import data, output, signals
 from slowhand._native import ScenarioError, __version__
-from slowhand.arguments import Complaint, Parser
+from slowhand.arguments import Complaint
 from slowhand.commands import COMMANDS
 from slowhand.commands.common import BAD_INPUT, CLOSED_PIPE, DONE, NO
 from slowhand.nearest import meant
@@ -81,8 +81,7 @@ def _dispatch(arguments: Sequence[str], out: Terminal) -> int:
     command = COMMANDS.get(name)
     if not command:
         raise Complaint(f"command: found '{printable(name)}', {_allowed(name)}")
-    parser = Parser(name, command.about, command.example)
-    command.options(parser)
+    parser = command.parser(name)
     ends = rest.index("--") if "--" in rest else len(rest)
     if "--help" in rest[:ends]:
         out.write(parser.format_help())

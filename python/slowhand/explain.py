@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
-from slowhand.terminal import escaped
-
-if TYPE_CHECKING:
-    from slowhand.terminal import Terminal
+from slowhand.terminal import Terminal, escaped, printed
 
 
 class Explanation:
@@ -41,13 +39,7 @@ class Explanation:
     @property
     def text(self) -> str:
         """The words of `slowhand run --explain`, in lines of 80 columns."""
-        import io
-
-        from slowhand.terminal import Terminal
-
-        lines = io.StringIO()
-        show(self, Terminal(lines, width=80, styled=False))
-        return lines.getvalue()
+        return printed(partial(show, self))
 
     def __repr__(self) -> str:
         return f"Explanation({self.summary!r})"

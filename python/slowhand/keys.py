@@ -133,10 +133,7 @@ def toml(value: object) -> str:
 
 
 def _toml(value: object) -> str:
-    if hasattr(value, "to_dicts"):
-        value = value.to_dicts()
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    value = _plain(value)
     if isinstance(value, os.PathLike):
         value = os.fspath(value)
     if isinstance(value, str):
@@ -154,6 +151,13 @@ def _toml(value: object) -> str:
     allowed = "a number, a string, a path, True or False, a list or a dictionary of these"
     found = f"{printable(repr(value))} of type {type(value).__name__}"
     raise TypeError(f"setting: found {found}, allowed: {allowed}")
+
+
+def _plain(value: Any) -> Any:
+    """A data frame of polars, or an array or a number of numpy, as Python's own; others as is."""
+    if hasattr(value, "to_dicts"):
+        return value.to_dicts()
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def _key(key: object) -> str:
@@ -174,10 +178,7 @@ def _filed(key: str, value: Setting, files: dict[str, str]) -> Setting:
 
 def _trace(rows: object) -> str:
     """The rows of a trace as the text of its file."""
-    if hasattr(rows, "to_dicts"):
-        rows = rows.to_dicts()
-    if hasattr(rows, "tolist"):
-        rows = rows.tolist()
+    rows = _plain(rows)
     if not isinstance(rows, Sequence):
         raise _wrong_trace(f"{printable(repr(rows))} of type {type(rows).__name__}")
     return "\n".join([",".join(TRACE_COLUMNS), *map(_line, rows), ""])
@@ -201,8 +202,7 @@ def _line(row: object) -> str:
 
 def _number(value: Any) -> str:
     """A number of a trace: a whole one without a point, none where there is none."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
+    value = _plain(value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if not isinstance(value, int | float) or isinstance(value, bool):

@@ -104,7 +104,8 @@ def about(
     """
     name = printable(os.fspath(path))
     try:
-        found = _about_parquet(path) if os.fspath(path).endswith(".parquet") else _about_json(path)
+        is_parquet = os.fspath(path).endswith(".parquet")
+        found = _about_parquet(path) if is_parquet else json.loads(Path(path).read_bytes())
     except OSError as error:
         reason = error.strerror or printable(str(error))
         raise refusal(f"cannot be read: {reason}", place=name) from error
@@ -127,10 +128,6 @@ def about(
         raise refusal(reason, place=name)
     some = {key: found[key] for key in SOMETIMES if type(found.get(key)) is dict}
     return {key: found[key] for key in keys} | some
-
-
-def _about_json(path: str | os.PathLike[str]) -> Any:
-    return json.loads(Path(path).read_bytes())
 
 
 def _about_parquet(path: str | os.PathLike[str]) -> Any:

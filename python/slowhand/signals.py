@@ -98,9 +98,10 @@ def finish() -> None:
     _handle(signal.SIG_IGN)
 
 
-def exit_code(stopped: KeyboardInterrupt) -> int:
-    """The exit code that shells use for a program that a signal ended."""
-    return 128 + getattr(stopped, "number", signal.SIGINT)
+def exit_code(*stopped: BaseException | None) -> int:
+    """The exit code that shells use for a program that the first of these has ended; 0: none."""
+    came = next(filter(None, stopped), None)
+    return 128 + getattr(came, "number", signal.SIGINT) if came else 0
 
 
 def behind(error: BaseException) -> Stopped | None:

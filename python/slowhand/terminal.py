@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import codecs
 import errno
+import io
 import os
 import sys
 import textwrap
 import unicodedata
+from collections.abc import Callable
 from typing import TextIO
 
 WIDTH = 80
@@ -104,6 +106,13 @@ class Terminal:
         except OSError as error:
             self.failure = error
             _discard(self._file)
+
+
+def printed(show: Callable[[Terminal], object]) -> str:
+    """What `show` prints, in lines of `WIDTH` columns without styles."""
+    lines = io.StringIO()
+    show(Terminal(lines, width=WIDTH, styled=False))
+    return lines.getvalue()
 
 
 def prepare() -> None:

@@ -55,8 +55,8 @@
 //! before the kernel would. Until a connection is open its socket is full, so that it is not writable: the tracer has filled it, and empties it
 //! then. Between programs of one host the kernel's connection is the connection.
 //!
-//! A new call that waits: its number in `TRAPPED` of `filter`, its family in `enter` and `leave` of `calls/mod.rs`, a line in `docs/exec.md` if it
-//! is not whole, and a case in `tests/exec/calls.c` with its time in `tests/test_exec.py`.
+//! A new call that waits: its number in a family of `TRAPPED` in `filter`, what is done in `enter` and `leave` of `calls/mod.rs`, a line in
+//! `docs/exec.md` if it is not whole, and a case in `tests/exec/calls.c` with its time in `tests/test_exec.py`.
 
 mod error;
 mod programs;

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from slowhand.advice.answer import Advice
     from slowhand.api import Scenario
 
+ABOUT = "Find the best configuration for a network, and say what others would cost."
+EXAMPLE = "--hops 3 --mac tsch --slotframe 101 --credential psk"
+
 QUESTION = ("mac", "hops", "slotframe", "loss", "credential", "device")
 """The options that describe a network without a file."""
 
@@ -96,28 +99,16 @@ def options(parser: Parser) -> None:
     take(parser, "--seed", "", default=SEED)
     take(parser, "--plot", "Draw the front by duration and energy, .svg or .png.")
     take(parser, "--threads", "Threads; the answer does not depend on it.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Says what to choose."""
-    from slowhand.advice import AdviceError, Adviser
+    from slowhand.advice import Adviser
 
-    try:
-        scenario = _scenario(arguments)
-        figure = figure_file(arguments, scenario)
-        adviser = Adviser(
-            scenario,
-            choose=arguments.choose,
-            fix=arguments.fix,
-            weights=arguments.weights,
-            battery=arguments.battery,
-            budget=arguments.budget,
-            seed=arguments.seed,
-            threads=arguments.threads,
-        )
-    except AdviceError as error:
-        raise Complaint(str(error)) from error
+    scenario = _scenario(arguments)
+    figure = figure_file(arguments, scenario)
+    names = ("choose", "fix", "weights", "battery", "budget", "seed", "threads")
+    adviser = Adviser(scenario, **{name: getattr(arguments, name) for name in names})
     if arguments.period is not None and adviser.battery is None:
         raise Complaint("--period: only where a battery counts: --weights battery=1")
     return _answer(adviser, figure, arguments, out)
@@ -166,9 +157,8 @@ def _answer(
         else:
             report.show(advice, out)
         drawn = is_drawn(figure, partial(_draw, advice), interrupted=stopped is not None)
-    stopped = stopped or next(iter(late), None)
-    if stopped:
-        return signals.exit_code(stopped)
+    if code := signals.exit_code(stopped, *late):
+        return code
     return DONE if drawn and advice.reliable and not adviser.panicked else NO
 
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from slowhand.api import Scenario
     from slowhand.lives import Answer
 
+ABOUT = "Say how long a battery lasts, what takes it, and what would make it last longer."
+EXAMPLE = "battery --battery l91-pair --plot day.svg"
+
 
 def options(parser: Parser) -> None:
     """The options of the command."""
@@ -76,7 +79,6 @@ def options(parser: Parser) -> None:
     )
     take(parser, "--set", "Replace a key, as in mac.poll_period_ms=10000; KEY= alone removes it.")
     take(parser, "--plot", "Draw where the charge of a day goes, .svg or .png.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -100,9 +102,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
             report.show(answer, out)
         drawn = is_drawn(figure, partial(_draw, answer))
-    stopped = stopped or next(iter(late), None)
-    if stopped:
-        return signals.exit_code(stopped)
+    if code := signals.exit_code(stopped, *late):
+        return code
     return DONE if drawn and answer.is_answered else NO
 
 

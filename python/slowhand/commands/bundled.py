@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
+from slowhand import data
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
 from slowhand.nearest import none_of
@@ -20,7 +21,6 @@ def profile_option(parser: Parser) -> None:
         nargs="?",
         help="Which to print, with the file and line of each number. [default: compare all]",
     )
-    parser.json()
 
 
 def profiles(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -41,79 +41,49 @@ def profiles(arguments: argparse.Namespace, out: Terminal) -> int:
     return DONE
 
 
-def scenario_option(parser: Parser) -> None:
-    """The option of `scenarios`."""
-    _name_option(parser, "SCENARIO")
+class Bundled(NamedTuple):
+    """The command that lists the files of a kind, or prints one of them."""
 
+    kind: str
+    folder: Path
 
-def device_option(parser: Parser) -> None:
-    """The option of `devices`."""
-    _name_option(parser, "DEVICE")
+    def options(self, parser: Parser) -> None:
+        """The options of the command."""
+        parser.add_argument(
+            "name",
+            metavar=self.kind.upper(),
+            nargs="?",
+            help="Which to print. [default: list all, with what they gave]",
+        )
 
+    def run(self, arguments: argparse.Namespace, out: Terminal) -> int:
+        """Lists files by name, or prints the one with this name. As JSON: its keys and values."""
+        kind, files, name = self.kind, data.files(self.folder), arguments.name
+        if name is not None and name not in files:
+            raise Complaint(none_of(kind, name, files))
+        if name is not None:
+            text = files[name].read_text(encoding="utf-8")
+            if arguments.json:
+                import tomllib
 
-def battery_option(parser: Parser) -> None:
-    """The option of `batteries`."""
-    _name_option(parser, "BATTERY")
-
-
-def _name_option(parser: Parser, metavar: str) -> None:
-    parser.add_argument(
-        "name",
-        metavar=metavar,
-        nargs="?",
-        help="Which to print. [default: list all, with what they gave]",
-    )
-    parser.json()
-
-
-def scenarios(arguments: argparse.Namespace, out: Terminal) -> int:
-    """Lists the scenarios, or prints one."""
-    from slowhand import data
-
-    return _bundled("scenario", data.files(data.SCENARIOS), arguments, out)
-
-
-def devices(arguments: argparse.Namespace, out: Terminal) -> int:
-    """Lists the devices, or prints one."""
-    from slowhand import data
-
-    return _bundled("device", data.files(data.DEVICES), arguments, out)
-
-
-def batteries(arguments: argparse.Namespace, out: Terminal) -> int:
-    """Lists the batteries, or prints one."""
-    from slowhand import data
-
-    return _bundled("battery", data.files(data.BATTERIES), arguments, out)
-
-
-def _bundled(
-    kind: str, files: Mapping[str, Path], arguments: argparse.Namespace, out: Terminal
-) -> int:
-    """Lists files by name, or prints the one with this name. As JSON: its keys and values."""
-    from slowhand import data
-
-    name = arguments.name
-    if name is not None and name not in files:
-        raise Complaint(none_of(kind, name, files))
-    if name is not None:
-        text = files[name].read_text(encoding="utf-8")
+                print_json(tomllib.loads(text), out)
+            else:
+                out.write(text)
+            return DONE
+        about = {name: data.introduction(file) for name, file in files.items()}
         if arguments.json:
-            import tomllib
-
-            print_json(tomllib.loads(text), out)
+            listed = [{kind: n, "introduction": about[n], "file": str(files[n])} for n in files]
+            print_json(listed, out)
         else:
-            out.write(text)
-        return DONE
-    about = {name: data.introduction(file) for name, file in files.items()}
-    if arguments.json:
-        listed = [{kind: n, "introduction": about[n], "file": str(files[n])} for n in files]
-        print_json(listed, out)
-    else:
-        from slowhand import report
+            from slowhand import report
 
-        report.show_bundled(about, out)
-    return DONE
+            report.show_bundled(about, out)
+        return DONE
+
+
+SCENARIOS = Bundled("scenario", data.SCENARIOS)
+DEVICES = Bundled("device", data.DEVICES)
+BATTERIES = Bundled("battery", data.BATTERIES)
 
 
 def schema_options(parser: Parser) -> None:

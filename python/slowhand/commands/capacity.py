@@ -9,6 +9,9 @@ from slowhand.commands.common import DONE, print_json
 from slowhand.commands.options import take
 from slowhand.terminal import Terminal
 
+ABOUT = "Compute how many requests a server with few session slots refuses (Engset)."
+EXAMPLE = "--slots 3 --clients 5 --rho 0.5 --json"
+
 
 def options(parser: Parser) -> None:
     """The options of `capacity`."""
@@ -52,7 +55,6 @@ def options(parser: Parser) -> None:
         type=integer(0),
         help="RAM that everything else takes, with --device.",
     )
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

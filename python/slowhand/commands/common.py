@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from slowhand._native import ArgumentError
 from slowhand.arguments import Complaint, Parser
 from slowhand.bounds import MAX_SEED
 from slowhand.output import Output, OutputError
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from slowhand.output import Write
     from slowhand.progress import Progress
 
+
+T = TypeVar("T")
 
 DONE, NO, BAD_INPUT = 0, 1, 2
 """Exit codes. NO: the answer is no, or something is missing; messages say what."""
@@ -51,6 +55,23 @@ class Command(NamedTuple):
     example: str
     options: Callable[[Parser], None]
     run: Callable[[argparse.Namespace, Terminal], int]
+    prints_json: bool = True
+    """False if `--json` is not there, or means something else than elsewhere."""
+
+    @classmethod
+    def of(cls, module: ModuleType, *, prints_json: bool = True) -> Command:
+        """The command of a module that has no other."""
+        return cls(module.ABOUT, module.EXAMPLE, module.options, module.run, prints_json)
+
+    def parser(self, name: str) -> Parser:
+        """The parser of its options."""
+        parser = Parser(name, self.about, self.example)
+        self.options(parser)
+        if self.prints_json:
+            parser.add_argument(
+                "--json", action="store_true", help="Print JSON, and nothing else, on stdout."
+            )
+        return parser
 
 
 def loaded(path: str, overrides: list[str]) -> Scenario:
@@ -71,14 +92,42 @@ def warnings_said() -> Iterator[None]:
         say(str(warning.message))
 
 
-def is_written(file: Output, write: Write, *, private: bool) -> bool:
+def is_written(file: Output, write: Write, *, private: bool, interrupted: bool = False) -> bool:
     """Writes a file. Returns False, after a message, if it could not be written."""
+    return _succeeds(file, lambda: file.write(write, private=private), interrupted)
+
+
+def _succeeds(file: Output, work: Callable[[], object], interrupted: bool) -> bool:
+    """Does the work for a file. Returns False, after a message, if it could not be written."""
     try:
-        file.write(write, private=private)
+        if interrupted:
+            raise file.error("not written: interrupted")
+        work()
     except OutputError as error:
         say(str(error))
         return False
     return True
+
+
+def of_world(make: Callable[[], T]) -> T | None:
+    """What is made of a world, for an option that names it. None, after a message: it panicked."""
+    from slowhand.api import WorldError
+
+    try:
+        with complaining():
+            return make()
+    except WorldError as error:
+        say(printable(str(error), LONGEST_PANIC))
+        return None
+
+
+@contextmanager
+def complaining() -> Iterator[None]:
+    """Makes the error of an argument that of the option with its name."""
+    try:
+        yield
+    except ArgumentError as error:
+        raise Complaint(f"--{error.argument.replace('_', '-')}: {error.reason}") from error
 
 
 def watched(total: int, what: str, work: Callable[[Progress], object]) -> KeyboardInterrupt | None:
@@ -104,16 +153,7 @@ def is_drawn(
     figure: Output | None, draw: Callable[[str], object], *, interrupted: bool = False
 ) -> bool:
     """Draws a figure, if one is asked for. Returns False, after a message, if that failed."""
-    if not figure:
-        return True
-    try:
-        if interrupted:
-            raise figure.error("not written: interrupted")
-        draw(figure.path)
-    except OutputError as error:
-        say(str(error))
-        return False
-    return True
+    return not figure or _succeeds(figure, lambda: draw(figure.path), interrupted)
 
 
 def check_seeds(seed: int, count: int) -> None:
@@ -171,6 +211,11 @@ def wireshark(scenario: Scenario, capture: Output) -> list[str]:
     """The command that shows a capture as it is, in words. One that is a FIFO it reads at once."""
     source = ["-k", "-i"] if Path(capture.path).is_fifo() else ["-r"]
     return ["wireshark", *source, capture.path, *scenario.native.wireshark_arguments()]
+
+
+def wireshark_json(scenario: Scenario, capture: Output | None) -> dict[str, list[str]]:
+    """The command that shows a capture, as JSON has it, if there is a capture."""
+    return {"wireshark": wireshark(scenario, capture)} if capture else {}
 
 
 def show_wireshark(scenario: Scenario, capture: Output, out: Terminal) -> None:

@@ -6,13 +6,17 @@ import argparse
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, print_json
-from slowhand.completion import SCRIPTS, SHELLS, read
 from slowhand.nearest import none_of
 from slowhand.terminal import Terminal
+
+ABOUT = "Print what lets a shell complete commands, options, names and keys."
+EXAMPLE = "bash > slowhand.bash"
 
 
 def options(parser: Parser) -> None:
     """The options of `completion`."""
+    from slowhand.completion import SHELLS
+
     parser.add_argument(
         "shell",
         metavar="SHELL",
@@ -20,12 +24,12 @@ def options(parser: Parser) -> None:
         ' `eval "$(slowhand completion bash)"`, in ~/.zshrc, after compinit, the same with zsh, and'
         " in ~/.config/fish/config.fish `slowhand completion fish | source`.",
     )
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Prints the script."""
     from slowhand.commands import COMMANDS
+    from slowhand.completion import SCRIPTS, SHELLS, read
 
     shell = arguments.shell
     if shell not in SHELLS:

@@ -30,19 +30,14 @@ def set_options(parser: Parser) -> None:
         nargs="+",
         help=f"A key of the scenario that can change meanwhile: {', '.join(CHANGEABLE_KEYS)}.",
     )
-    _options(parser)
+    status_options(parser)
 
 
 def node_options(parser: Parser) -> None:
     """The options of `live node`."""
     parser.add_argument("node", metavar="N", type=integer(0, MAX_NODE), help="Its number.")
     parser.add_argument("state", metavar="on|off", help="Whether it has power.")
-    _options(parser)
-
-
-def status_options(parser: Parser) -> None:
-    """The options of `live status`."""
-    _options(parser)
+    status_options(parser)
 
 
 def metrics_options(parser: Parser) -> None:
@@ -52,21 +47,12 @@ def metrics_options(parser: Parser) -> None:
         metavar="ADDRESS",
         help="Do not print them, but answer Prometheus at this port, until Ctrl-C.",
     )
-    _control_option(parser)
+    status_options(parser)
 
 
-def _options(parser: Parser) -> None:
-    _control_option(parser)
-    parser.json()
-
-
-def _control_option(parser: Parser) -> None:
-    take(
-        parser,
-        "--control",
-        "The socket of the network.",
-        told="that of the only one that runs",
-    )
+def status_options(parser: Parser) -> None:
+    """The option of `live status`, and of all others."""
+    take(parser, "--control", "The socket of the network.", told="that of the only one that runs")
 
 
 def set_keys(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -147,8 +133,5 @@ def _answered(
 def _ask(arguments: argparse.Namespace, requests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     from slowhand.realtime import control
 
-    try:
-        path = control.find(arguments.control)
-        return [control.ask(path, request) for request in requests]
-    except control.ControlError as error:
-        raise Complaint(str(error)) from error
+    path = control.find(arguments.control)
+    return [control.ask(path, request) for request in requests]

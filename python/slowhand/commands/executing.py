@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
@@ -20,14 +21,19 @@ from slowhand.commands.common import (
     print_json,
     show_wireshark,
     warnings_said,
-    wireshark,
+    wireshark_json,
 )
 from slowhand.commands.options import PCAP, File, given_files, rows, take, take_files
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slowhand.executing import Execution
     from slowhand.explain import Explanation
+
+ABOUT = "Run your own programs, unmodified, across a network in virtual time."
+EXAMPLE = "lossy-line --client 'coap-client -m get coap://{server}/time' --server coap-server"
 
 
 def options(parser: Parser) -> None:
@@ -101,7 +107,6 @@ def options(parser: Parser) -> None:
         " --slowest, of the slowest one.",
     )
     take_files(parser, FILES)
-    parser.json()
 
 
 PROGRAMS = (
@@ -139,56 +144,34 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     files = given_files(arguments, FILES)
     records, capture, page = (files.get(name) for name in FILES)
     output.check(files.values(), inputs(scenario))
-    limits = Limits.of(
-        scenario,
-        duration_s=arguments.duration,
-        until=arguments.until,
-        date=arguments.date,
-        wall_s=arguments.wall,
-        cpu_s=arguments.cpu,
-    )
+    given = {name: getattr(arguments, name.removesuffix("_s")) for name in vars(Limits())}
+    limits = Limits.of(scenario, **given)
     try:
         limits.told()
     except ProgramError as error:
         name, _, reason = str(error).partition(":")
         raise Complaint(f"--{name.removesuffix('_s')}:{reason}") from None
-    try:
-        scenario = placed(
-            scenario,
-            client=arguments.client,
-            server=arguments.server,
-            at=_at(arguments.at),
-            compute=_compute(arguments.compute),
-        )
-        execution = Execution(
-            scenario,
-            limits,
-            count=count,
-            seed=seed,
-            again=arguments.again,
-            threads=arguments.threads,
-        )
-    except ProgramError as error:
-        raise Complaint(str(error)) from None
+    scenario = placed(
+        scenario,
+        client=arguments.client,
+        server=arguments.server,
+        at=_at(arguments.at),
+        compute=_compute(arguments.compute),
+    )
+    again, threads = arguments.again, arguments.threads
+    execution = Execution(scenario, limits, count=count, seed=seed, again=again, threads=threads)
     if records or page:
         results.import_polars()
-
-    def work(path: str | None) -> None:
-        _watch(execution, path)
-
     captured = True
     if capture:
-        captured = is_written(capture, lambda path: work(str(path.absolute())), private=True)
+        captured = is_written(capture, partial(_watch, execution), private=True)
     else:
-        work(None)
+        _watch(execution, None)
     explanation = _explanation(arguments, execution)
     with signals.held() as late:  # they cost no report
         if arguments.json:
-            extra: dict[str, object] = {}
-            if capture:
-                extra["wireshark"] = wireshark(scenario, capture)
-            if explanation:
-                extra["explanation"] = explanation.document
+            explained = {"explanation": explanation.document} if explanation else {}
+            extra = {**wireshark_json(scenario, capture), **explained}
             print_json({**execution.document(), **extra}, out)
         else:
             report.show(execution, out)
@@ -200,33 +183,31 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
                 explain.show(explanation, out)
             if capture and captured:
                 show_wireshark(scenario, capture, out)
-    written = captured
+    written, private = captured, scenario.holds_keys
     if records:
         octets = results.encoded(execution.frame(warns=False), execution.about())
-        private = scenario.holds_keys
         written &= is_written(records, lambda path: path.write_bytes(octets), private=private)
     if page and not execution.stopped:
         from slowhand.pages import overview
 
         with warnings_said():
-            octets_of_page = overview.encoded(execution)
-        private = scenario.holds_keys
-        written &= is_written(page, lambda path: path.write_bytes(octets_of_page), private=private)
-    if interruption := execution.stopped or next(iter(late), None):
-        assert isinstance(interruption, KeyboardInterrupt)
-        return signals.exit_code(interruption)
+            html = overview.encoded(execution)
+        written &= is_written(page, lambda path: path.write_bytes(html), private=private)
+    if code := signals.exit_code(execution.stopped, *late):
+        return code
     return DONE if written and _is_good(execution) else NO
 
 
-def _watch(execution: Execution, capture: str | None) -> None:
+def _watch(execution: Execution, capture: Path | None) -> None:
     """Runs the worlds and shows progress. A signal that ends it is noted in the execution."""
     from slowhand.progress import Progress
 
+    path = None if capture is None else str(capture.absolute())
     with (
         Progress(execution.count + execution.again, "worlds") as progress,
         suppress(KeyboardInterrupt),
     ):
-        execution.watch(progress.update, capture=capture)
+        execution.watch(progress.update, capture=path)
 
 
 def _explanation(arguments: argparse.Namespace, execution: Execution) -> Explanation | None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from slowhand._native import ArgumentError
 from slowhand.arguments import Complaint, Parser
-from slowhand.commands.common import LONGEST_PANIC
+from slowhand.commands.common import of_world
 from slowhand.commands.options import take
-from slowhand.terminal import Terminal, printable, say
+from slowhand.terminal import Terminal
 
 if TYPE_CHECKING:
     from slowhand.api import Run
@@ -42,7 +41,6 @@ def count(arguments: argparse.Namespace, default: int) -> int:
 
 def explanation(arguments: argparse.Namespace, handshakes: Run) -> Explanation | None:
     """The explanation that is asked for, after the run."""
-    from slowhand.api import WorldError
     from slowhand.explain import slowest
 
     seed, client = handshakes.seed, arguments.client
@@ -53,13 +51,7 @@ def explanation(arguments: argparse.Namespace, handshakes: Run) -> Explanation |
         seed, client = slowest(columns)
     elif not arguments.explain:
         return None
-    try:
-        return handshakes.scenario.explain(seed=seed, client=client)
-    except WorldError as error:
-        say(printable(str(error), LONGEST_PANIC))
-    except ArgumentError as error:
-        raise Complaint(f"--{error.argument}: {error.reason}") from error
-    return None
+    return of_world(lambda: handshakes.scenario.explain(seed=seed, client=client))
 
 
 def show(arguments: argparse.Namespace, handshakes: Run, told: Explanation, out: Terminal) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE
 from slowhand.terminal import Terminal, printable
+
+ABOUT = "Make the networks that run interfaces of Wireshark."
+EXAMPLE = "--install"
 
 LONGEST_PATH = 4096
 """The longest path that is shown whole (Linux: PATH_MAX)."""
@@ -38,7 +42,7 @@ def options(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
     """Answers what Wireshark asks."""
-    from slowhand.realtime import control, extcap
+    from slowhand.realtime import extcap
 
     if arguments.install is not None:
         chosen = [Path(arguments.install)] if arguments.install else extcap.folders()
@@ -56,12 +60,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             raise Complaint(
                 "--capture: found no interface or FIFO, allowed: with --extcap-interface and --fifo"
             )
-        try:
+        with suppress(KeyboardInterrupt):  # so Wireshark ends a capture
             extcap.capture(arguments.extcap_interface, arguments.fifo)
-        except KeyboardInterrupt:  # so Wireshark ends a capture
-            pass
-        except control.ControlError as error:
-            raise Complaint(str(error)) from error
     elif not arguments.extcap_config:
         raise Complaint(
             "live extcap: found no option, allowed: --install, or those that Wireshark"

@@ -10,6 +10,9 @@ from slowhand.commands.common import NO
 from slowhand.commands.options import PCAP, TABLE, rows, take, take_files
 from slowhand.terminal import Terminal
 
+ABOUT = "Say how long the nodes of a 6TiSCH network take to join it, phase by phase."
+EXAMPLE = "join --set network.profile=rfc --count 50"
+
 
 def options(parser: Parser) -> None:
     """The options of `join`."""
@@ -20,7 +23,6 @@ def options(parser: Parser) -> None:
     example = "join.beacon_probability=0.3"
     take(parser, "--set", f"Replace a key, as in {example}; KEY= alone removes it.")
     take_files(parser, FILES)
-    parser.json()
 
 
 FILES = {"records": rows("node", TABLE), "pcap": PCAP}

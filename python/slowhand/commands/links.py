@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 from slowhand import output
 from slowhand.arguments import Complaint, Parser, number
 from slowhand.commands.common import DONE, print_json
-from slowhand.output import Output
+from slowhand.commands.options import File, given_files
 from slowhand.terminal import Terminal, printable
 
 if TYPE_CHECKING:
     from slowhand.api import Scenario
+
+ABOUT = "Convert measurements of real links into a scenario, or into ratios over time."
+EXAMPLE = "sniffed.pcapng --scenario mine.toml"
 
 
 def options(parser: Parser) -> None:
@@ -26,10 +29,8 @@ def options(parser: Parser) -> None:
         help="A data set (K7, Mercator, a table), a capture of a sniffer (pcap, pcapng), or what"
         " the console of OpenThread or Contiki-NG has printed; several are of several nodes.",
     )
-    parser.add_argument("--out", metavar="TRACE", help="Write the trace to this .csv file.")
-    parser.add_argument(
-        "--scenario", metavar="SCENARIO", help="Write a whole scenario to this .toml file."
-    )
+    parser.add_argument("--out", metavar="TRACE", help=FILES["out"].about)
+    parser.add_argument("--scenario", metavar="SCENARIO", help=FILES["scenario"].about)
     parser.add_argument(
         "--like",
         metavar="SCENARIO",
@@ -46,7 +47,13 @@ def options(parser: Parser) -> None:
         default=0.0,
         help="Leave out links with a lower mean in either direction. [default: 0]",
     )
-    parser.json()
+
+
+FILES = {
+    "out": File("Write the trace to this .csv file.", (".csv",)),
+    "scenario": File("Write a whole scenario to this .toml file.", (".toml",)),
+}
+"""The files that `links` can write."""
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -55,16 +62,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
     if arguments.like and not arguments.scenario:
         raise Complaint("--like: allowed with --scenario alone")
-    files = {
-        name: Output(f"--{name}", path)
-        for name, path in (("out", arguments.out), ("scenario", arguments.scenario))
-        if path
-    }
-    for name, suffix in (("out", ".csv"), ("scenario", ".toml")):
-        if name in files and not files[name].path.endswith(suffix):
-            raise files[name].error(f"the name must end in {suffix}")
-    for file in files.values():
-        file.check()
+    files = given_files(arguments, FILES)
     output.check(files.values(), arguments.file)
     try:
         found = links.read([Path(file) for file in arguments.file])

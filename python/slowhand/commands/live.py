@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowhand import output, signals
-from slowhand._native import ArgumentError
-from slowhand.arguments import LONGEST_WORD, Complaint, Parser, integer, number
+from slowhand.arguments import Complaint, Parser, integer, number, wrong_value
+from slowhand.bounds import wrong
 from slowhand.commands.common import (
     DONE,
     NO,
+    complaining,
     inputs,
     is_written,
     loaded,
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
     from slowhand.realtime import Live
     from slowhand.realtime.screen import Screen
+
+ABOUT = "Run a network against the clock, for real programs at one end or at both."
+EXAMPLE = "lossy-line --udp 5684=127.0.0.1:5685"
 
 
 PICTURE_EVERY_S = 0.25
@@ -148,8 +152,7 @@ def positive(text: str) -> float:
     """The type of an option that is a number above 0."""
     value = number(text)
     if not 0 < value < float("inf"):
-        found = printable(text, LONGEST_WORD)
-        raise argparse.ArgumentTypeError(f"found {found}, allowed: a number above 0")
+        raise wrong_value(text, "a number above 0")
     return value
 
 
@@ -183,8 +186,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         lambda path: path.write_bytes(network.encoded()),
         private=network.scenario.holds_keys,
     )
-    if came or late:
-        return signals.exit_code([*came, *late][0])
+    if code := signals.exit_code(*came, *late):
+        return code
     return DONE if written and view.is_captured and _is_good(network) else NO
 
 
@@ -333,27 +336,20 @@ def _start(arguments: argparse.Namespace, outputs: Mapping[str, Output], out: Te
     if "pcap" in outputs and not arguments.json and Path(arguments.pcap).is_fifo():
         # A FIFO: writing waits until somebody reads.
         show_wireshark(scenario, outputs["pcap"], out)
-    names = [name.replace("-", "_") for name in WAYS]
-    try:
-        return live(
-            scenario,
-            **{name: getattr(arguments, name) for name in names},
-            seed=arguments.seed,
-            speed=arguments.speed,
-            capture=arguments.pcap,
-            record=arguments.record,
-            control=control.prepare(arguments.control),
-            duration_s=arguments.duration,
-            handshakes=arguments.handshakes,
-            records=arguments.records is not None,
-        )
-    except control.ControlError as error:
-        raise Complaint(str(error)) from error
-    except TwoWaysError as error:
-        one, other = (f"--{name.replace('_', '-')}" for name in (error.argument, error.other))
-        raise Complaint(f"{one}: found {other} too, allowed: {error.allowed}") from error
-    except ArgumentError as error:
-        raise Complaint(f"--{error.argument.replace('_', '-')}: {error.reason}") from error
+    names = [*(name.replace("-", "_") for name in WAYS), "seed", "speed", "record", "handshakes"]
+    with complaining():
+        try:
+            return live(
+                scenario,
+                **{name: getattr(arguments, name) for name in names},
+                capture=arguments.pcap,
+                control=control.prepare(arguments.control),
+                duration_s=arguments.duration,
+                records=arguments.records is not None,
+            )
+        except TwoWaysError as error:
+            other = f"--{error.other.replace('_', '-')}"
+            raise wrong(error.argument, f"found {other} too, allowed: {error.allowed}") from error
 
 
 def _warn_of_timers(network: Live, view: View, speed: float) -> None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from slowhand.api import Scenario
     from slowhand.reading import Comparison
 
+ABOUT = "Compare DTLS to each reader of a node's value with objects that are signed once."
+EXAMPLE = "oscar --set readers.proxy=false --readers 1,10"
+
 
 def options(parser: Parser) -> None:
     """The options of `oscar`."""
@@ -38,7 +41,6 @@ def options(parser: Parser) -> None:
         default="oscar",
         help="The way whose frames --pcap writes. [default: oscar]",
     )
-    parser.json()
 
 
 FILES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowhand import output, signals
-from slowhand.arguments import Complaint, Parser
+from slowhand.arguments import Parser
 from slowhand.commands.common import DONE, NO, print_json
 from slowhand.commands.options import take
 from slowhand.output import OutputError
@@ -15,6 +15,9 @@ from slowhand.terminal import Terminal, say
 
 if TYPE_CHECKING:
     from slowhand.papers import Reproduction
+
+ABOUT = "Reproduce a published paper: its numbers beside ours."
+EXAMPLE = "vucinic2015 table1 --json"
 
 
 def options(parser: Parser) -> None:
@@ -30,7 +33,6 @@ def options(parser: Parser) -> None:
     parser.add_argument("part", metavar="PART", nargs="?", help="A table or figure. [default: all]")
     take(parser, "--count", "Worlds for each point.", default=COUNT)
     take(parser, "--out", "Draw the figures, as PNG and SVG, into this folder.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -45,10 +47,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         else:
             report.show_list(papers.papers(), out)
         return DONE
-    try:
-        plan = papers.Plan.of(arguments.paper, arguments.part, count=arguments.count)
-    except papers.UnknownPaper as error:
-        raise Complaint(str(error)) from error
+    plan = papers.Plan.of(arguments.paper, arguments.part, count=arguments.count)
     if arguments.out is not None:
         output.check_figures("--out")
         output.check_folder("--out", arguments.out)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowhand import output
-from slowhand._native import ArgumentError
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import (
     DONE,
@@ -17,6 +16,7 @@ from slowhand.commands.common import (
     inputs,
     is_written,
     loaded,
+    of_world,
     print_json,
 )
 from slowhand.commands.options import take
@@ -25,6 +25,9 @@ from slowhand.terminal import Terminal, printable, say, warn
 if TYPE_CHECKING:
     from slowhand.api import Scenario
     from slowhand.playback import Playback
+
+ABOUT = "Write a page in which the network of one seed moves."
+EXAMPLE = "lossy-line --seed 3 --open"
 
 
 def options(parser: Parser) -> None:
@@ -39,7 +42,6 @@ def options(parser: Parser) -> None:
     )
     take(parser, "--open", "Show the page in the browser.")
     take(parser, "--set", "Replace a key of the scenario, such as session.timeout_s=9.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -56,7 +58,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         output.check([file], inputs(scenario))
     elif arguments.open:
         raise Complaint("--open: found --json without --page; name the page")
-    played = _played(scenario, seed, arguments.client)
+    played = of_world(lambda: scenario.play(seed=seed, client=arguments.client))
     if played is None:
         return NO
     code = DONE
@@ -78,19 +80,6 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         frames = len(played.document["frames"]["from_us"])
         out.print(f"{len(played.document['nodes']):,} nodes and {frames:,} frames: {file.path}")
     return code
-
-
-def _played(scenario: Scenario, seed: int, client: int | None) -> Playback | None:
-    """The world, or a message."""
-    from slowhand.api import WorldError
-
-    try:
-        return scenario.play(seed=seed, client=client)
-    except WorldError as error:
-        say(printable(str(error), LONGEST_PANIC))
-    except ArgumentError as error:
-        raise Complaint(f"--{error.argument}: {error.reason}") from error
-    return None
 
 
 def _page(scenario: Scenario, played: Playback) -> bytes:

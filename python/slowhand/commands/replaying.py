@@ -14,7 +14,7 @@ from slowhand.commands.common import (
     print_json,
     show_wireshark,
     warnings_said,
-    wireshark,
+    wireshark_json,
 )
 from slowhand.commands.live import show_sessions, without_programs
 from slowhand.output import Output
@@ -36,10 +36,9 @@ def run(arguments: argparse.Namespace, outputs: dict[str, Output], out: Terminal
         replayed = replay(arguments.scenario, set=arguments.set, seed=arguments.seed)
     summary = without_programs(replayed.summary(), replayed.programs)
     if arguments.json:
-        extra: dict[str, object] = {"frames": replayed.frames}
-        if "pcap" in outputs:
-            extra["wireshark"] = wireshark(replayed.scenario, outputs["pcap"])
-        print_json({**replayed.about(), **summary, **extra}, out)
+        command = wireshark_json(replayed.scenario, outputs.get("pcap"))
+        frames = {"frames": replayed.frames}
+        print_json({**replayed.about(), **summary, **frames, **command}, out)
     else:
         _show(replayed, summary, out)
     written = [_is_written(name, file, replayed) for name, file in outputs.items()]

@@ -19,21 +19,25 @@ from slowhand.commands.common import (
     NO,
     check_seeds,
     inputs,
+    is_written,
     loaded,
     print_json,
     replaced,
     show_wireshark,
     warnings_said,
     watched,
-    wireshark,
+    wireshark_json,
 )
 from slowhand.commands.options import PCAP, TABLE, File, given_files, rows, take, take_files
-from slowhand.output import Output, OutputError
+from slowhand.output import Output
 from slowhand.terminal import Terminal, printable, say
 
 if TYPE_CHECKING:
     from slowhand.api import Inspection, Run, Scenario
     from slowhand.explain import Explanation
+
+ABOUT = "Run a scenario many times and print the results."
+EXAMPLE = "quickstart --count 1000 --json"
 
 
 def options(parser: Parser) -> None:
@@ -57,7 +61,6 @@ def options(parser: Parser) -> None:
     )
     explaining.options(parser)
     take_files(parser, FILES)
-    parser.json()
 
 
 FILES = {
@@ -108,25 +111,21 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
         if handshakes.panicked:
             say(printable(told(handshakes), LONGEST_PANIC))
         if arguments.json:
-            capture = outputs.get("pcap")
-            extra: dict[str, object] = {}
-            if explanation is not None:
-                extra["explanation"] = explanation.document
-            if capture is not None:
-                extra["wireshark"] = wireshark(scenario, capture)
+            explained = {"explanation": explanation.document} if explanation else {}
+            extra = {**explained, **wireshark_json(scenario, outputs.get("pcap"))}
             print_json({**_about(handshakes), **extra}, out)
         else:
             from slowhand import report
 
             report.show(handshakes, out)
-            if explanation is not None:
+            if explanation:
                 explaining.show(arguments, handshakes, explanation, out)
-    stopped = stopped or next(iter(late), None)
-    written = _write(outputs, handshakes, explanation, stopped is not None)
+    code = signals.exit_code(stopped, *late)
+    written = _write(outputs, handshakes, explanation, interrupted=code != DONE)
     if written and "pcap" in outputs and not arguments.json:
         show_wireshark(scenario, outputs["pcap"], out)
-    if stopped:
-        return signals.exit_code(stopped)
+    if code:
+        return code
     whole = written and not handshakes.panicked
     return DONE if whole and handshakes.summary()["completed"] else NO
 
@@ -162,6 +161,7 @@ def _write(
     outputs: Mapping[str, Output],
     handshakes: Run,
     explanation: Explanation | None,
+    *,
     interrupted: bool,
 ) -> bool:
     """Writes the files. Returns False, after a message for each, if one could not be written."""
@@ -204,15 +204,12 @@ def _write(
     written = True
     for name, file in outputs.items():
         try:
-            if interrupted and name != "records":  # they need a run of their own
-                raise file.error("not written: interrupted")
-            file.write(
+            written &= is_written(
+                file,
                 writers.get(name, partial(write_table, name)),
                 private=name == "pcap" or (scenario.holds_keys and _carries_scenario(name, file)),
+                interrupted=interrupted and name != "records",  # the others need a run of their own
             )
-        except OutputError as error:
-            written = False
-            say(str(error))
         except (ScenarioError, WorldError) as error:
             written = False
             say(str(file.error(f"not written: {printable(str(error), LONGEST_PANIC)}")))

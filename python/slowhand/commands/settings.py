@@ -10,6 +10,9 @@ from slowhand.commands.options import take
 from slowhand.nearest import none_of
 from slowhand.terminal import Terminal
 
+ABOUT = "Print what to type: a scenario's session in the settings of a library."
+EXAMPLE = "lossy-line --library mbedtls"
+
 
 def options(parser: Parser) -> None:
     """The options of `settings`."""
@@ -22,7 +25,6 @@ def options(parser: Parser) -> None:
         help=f"Only this one of {', '.join(LIBRARIES)}. [default: all]",
     )
     take(parser, "--set", "Replace a key of the scenario, such as session.timeout_s=9.")
-    parser.json()
 
 
 def run(arguments: argparse.Namespace, out: Terminal) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from slowhand.arguments import Complaint, Parser
 from slowhand.commands.common import DONE, NO, print_json
@@ -15,7 +13,6 @@ from slowhand.terminal import Terminal, escaped, say
 def options(parser: Parser) -> None:
     """The options of `stacks`."""
     parser.add_argument("name", metavar="STACK", nargs="?", help="Which to print. [default: all]")
-    parser.json()
 
 
 def show(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -56,7 +53,6 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--cflags", metavar="FLAGS", default="", help="More options of the compiler, in one word."
     )
-    parser.json()
 
 
 def add(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -65,15 +61,14 @@ def add(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand.api import stacks
 
     name = arguments.name
-    with _complaining():
-        folder = own_stacks.add(
-            name,
-            arguments.sources,
-            own_stacks.words(arguments.cflags, place="--cflags"),
-            source=arguments.source,
-            config=arguments.config,
-        )
-        build = own_stacks.builds([name])[name]
+    folder = own_stacks.add(
+        name,
+        arguments.sources,
+        own_stacks.words(arguments.cflags, place="--cflags"),
+        source=arguments.source,
+        config=arguments.config,
+    )
+    build = own_stacks.builds([name])[name]
     (licence,) = [stack["licence"] for stack in stacks() if stack["name"] == name]
     if arguments.json:
         print_json({"name": name, "folder": str(folder), "licence": licence, **build}, out)
@@ -91,15 +86,13 @@ def add(arguments: argparse.Namespace, out: Terminal) -> int:
 def remove_options(parser: Parser) -> None:
     """The options of `stacks remove`."""
     parser.add_argument("name", metavar="OWN", help="Its name.")
-    parser.json()
 
 
 def remove(arguments: argparse.Namespace, out: Terminal) -> int:
     """Removes a stack."""
     from slowhand import own_stacks
 
-    with _complaining():
-        own_stacks.remove(arguments.name)
+    own_stacks.remove(arguments.name)
     if arguments.json:
         print_json({"removed": arguments.name}, out)
     return DONE
@@ -108,7 +101,6 @@ def remove(arguments: argparse.Namespace, out: Terminal) -> int:
 def check_options(parser: Parser) -> None:
     """The options of `stacks check`."""
     parser.add_argument("name", metavar="STACK", help="Its name; also one that is built in.")
-    parser.json()
 
 
 def check(arguments: argparse.Namespace, out: Terminal) -> int:
@@ -116,8 +108,7 @@ def check(arguments: argparse.Namespace, out: Terminal) -> int:
     from slowhand import own_stacks
     from slowhand.table import Column, Table
 
-    with _complaining():
-        found = own_stacks.check(arguments.name)
+    found = own_stacks.check(arguments.name)
     if arguments.json:
         print_json({**found._asdict(), "stack": arguments.name}, out)
         return NO if found.problems else DONE
@@ -147,14 +138,3 @@ def check(arguments: argparse.Namespace, out: Terminal) -> int:
 
 COLUMNS = ("datagrams", "octets", "problems", "kept (octets)")
 """The columns of numbers of a check: of a handshake without losses, and of all handshakes."""
-
-
-@contextmanager
-def _complaining() -> Iterator[None]:
-    """Makes the error of a stack that of the command."""
-    from slowhand.own_stacks import StackError
-
-    try:
-        yield
-    except StackError as error:
-        raise Complaint(str(error)) from error

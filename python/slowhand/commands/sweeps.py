@@ -114,40 +114,33 @@ def _sampling_options(parser: Parser) -> None:
         metavar="ADDRESS",
         help="Run on this Dask cluster instead, such as tcp://10.0.0.1:8786.",
     )
-    parser.json()
 
 
 def sweep(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs a scenario with every value of some keys."""
-    from slowhand.sweeps import SweepError, varied
+    from slowhand.sweeps import varied
     from slowhand.sweeps.vary import Axis
 
-    try:
-        axes = [Axis.read(text) for text in arguments.vary]
-        sampling = _sampling(arguments)
-        for axis in axes:
-            if axis.key in replaced(arguments):
-                key = printable(axis.key)
-                raise Complaint(f"--set {key}: found --vary {key} too, allowed: one of the two")
-        scenario = loaded(arguments.scenario, arguments.set)
-        _check_base(axes, arguments)
-        configurations, impossible = varied(scenario, axes, zip_axes=arguments.zip)
-        return _run_sweep(configurations, sampling, arguments, out, impossible)
-    except SweepError as error:
-        raise Complaint(str(error)) from error
+    axes = [Axis.read(text) for text in arguments.vary]
+    sampling = _sampling(arguments)
+    for axis in axes:
+        if axis.key in replaced(arguments):
+            key = printable(axis.key)
+            raise Complaint(f"--set {key}: found --vary {key} too, allowed: one of the two")
+    scenario = loaded(arguments.scenario, arguments.set)
+    _check_base(axes, arguments)
+    configurations, impossible = varied(scenario, axes, zip_axes=arguments.zip)
+    return _run_sweep(configurations, sampling, arguments, out, impossible)
 
 
 def compare(arguments: argparse.Namespace, out: Terminal) -> int:
     """Runs several scenarios with the same seeds."""
-    from slowhand.sweeps import SweepError, compared
+    from slowhand.sweeps import compared
 
-    try:
-        sampling = _sampling(arguments)
-        scenarios = [loaded(path, arguments.set) for path in arguments.scenarios]
-        configurations = compared(scenarios, arguments.scenarios)
-        return _run_sweep(configurations, sampling, arguments, out)
-    except SweepError as error:
-        raise Complaint(str(error)) from error
+    sampling = _sampling(arguments)
+    scenarios = [loaded(path, arguments.set) for path in arguments.scenarios]
+    configurations = compared(scenarios, arguments.scenarios)
+    return _run_sweep(configurations, sampling, arguments, out)
 
 
 def _sampling(arguments: argparse.Namespace) -> Sampling:
@@ -247,13 +240,12 @@ def _run_sweep(
                 report.show(sweep, results, out, interrupted=interrupted)
                 if failing.is_asked and worse is not None:
                     report.show_worse(worse, failing.most, out)
-        stopped = stopped or next(iter(late), None)
         if failure:
             say(str(failure))
         draw = partial(figure.draw, results, sampling.metric)
         drawn = is_drawn(file, draw, interrupted=interrupted)
-        if stopped:
-            return signals.exit_code(stopped)
+        if code := signals.exit_code(stopped, *late):
+            return code
         if refused:
             raise refused
         whole = drawn and not (failure or worse or any(each.panicked for each, _ in results))

@@ -18,7 +18,7 @@ from slowhand.commands.common import (
     loaded,
     print_json,
     show_wireshark,
-    wireshark,
+    wireshark_json,
 )
 from slowhand.commands.options import SCENARIO_ALONE, File, given_files, take
 from slowhand.terminal import Terminal
@@ -88,23 +88,18 @@ def tell(
     scenario, records, pcap = found.scenario, files.get("records"), files.get("pcap")
     with signals.held() as late:  # they cost no report
         if as_json:
-            extra = {"wireshark": wireshark(scenario, pcap)} if pcap else {}
-            print_json({**found.document(), **extra}, out)
+            print_json({**found.document(), **wireshark_json(scenario, pcap)}, out)
         else:
             show(out)
-    stopped = found.stopped or next(iter(late), None)
+    code = signals.exit_code(found.stopped, *late)
     written = True
     if records:
         about = {kind: True, "scenario": scenario.path, "overrides": scenario.overrides}
         octets = results.encoded(found.frame(), about, csv=records.path.endswith(".csv"))
         written &= is_written(records, lambda path: path.write_bytes(octets), private=False)
-    if pcap and not stopped:
+    if pcap and not code:
         captured = is_written(pcap, capture, private=True)
         written &= captured
         if captured and not as_json:
             show_wireshark(scenario, pcap, out)
-    if stopped is not None:
-        if not isinstance(stopped, KeyboardInterrupt):
-            raise stopped
-        return signals.exit_code(stopped)
-    return DONE if written else NO
+    return code or (DONE if written else NO)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from slowhand import data
-from slowhand._native import built_in_stacks, own_stacks
-from slowhand.arguments import Parser
+from slowhand import data, known
+from slowhand._native import CHANGEABLE_KEYS, built_in_stacks, own_stacks
+from slowhand.advice.forms import SERVERS, macs
+from slowhand.api import KINDS
+from slowhand.capacity import policies
+from slowhand.lives.alternatives import SESSIONS
+from slowhand.papers import papers
+from slowhand.settings import LIBRARIES
+from slowhand.sweeps import BASELINES, UNITS
+
+if TYPE_CHECKING:
+    from slowhand.commands.common import Command as Described
 
 SHELLS = ("bash", "zsh", "fish")
 """The shells that have a script."""
@@ -47,29 +56,11 @@ class Command(NamedTuple):
     places: Sequence[Argument]
 
 
-class Described(Protocol):
-    """A command as its module describes it."""
-
-    @property
-    def about(self) -> str:
-        """The task of the command, in words."""
-
-    @property
-    def example(self) -> str:
-        """Its arguments in an example."""
-
-    @property
-    def options(self) -> Callable[[Parser], None]:
-        """The function that adds its options to a parser."""
-
-
 def read(described: Mapping[str, Described]) -> list[Command]:
     """Every command, in the order of the help. `described` has them by name."""
     found = []
     for name, command in described.items():
-        parser = Parser(name, command.about, command.example)
-        command.options(parser)
-        arguments = [_argument(name, action) for action in parser.actions]
+        arguments = [_argument(name, action) for action in command.parser(name).actions]
         options = [argument for argument in arguments if argument.option]
         places = [argument for argument in arguments if not argument.option]
         seconds = " ".join(n.partition(" ")[2] for n in described if n.startswith(f"{name} "))
@@ -97,16 +88,8 @@ def words() -> dict[str, list[str]]:
     return {metavar: list(found()) for metavar, found in LISTS.items()}
 
 
-def _parts() -> Iterator[str]:
-    from slowhand.papers import papers
-
-    return iter(dict.fromkeys(part for paper in papers() for part in paper.parts))
-
-
 def _keys() -> Iterator[str]:
     """The keys of a scenario, each with `=`. Those of lists of tables are left out."""
-    from slowhand import known
-
     todo = known.names() or []
     for name in todo:  # which grows
         found = known.names(name)
@@ -115,84 +98,26 @@ def _keys() -> Iterator[str]:
             yield f"{name}="
 
 
-def _changeable() -> list[str]:
-    from slowhand._native import CHANGEABLE_KEYS
-
-    return [f"{key}=" for key in CHANGEABLE_KEYS]
-
-
-def _stacks() -> list[str]:
-    return [*built_in_stacks(), *own_stacks()]
-
-
-def _libraries() -> Iterator[str]:
-    from slowhand.settings import LIBRARIES
-
-    return iter(LIBRARIES)
-
-
-def _policies() -> list[str]:
-    from slowhand.capacity import policies
-
-    return policies()
-
-
-def _metrics() -> Iterator[str]:
-    from slowhand.sweeps import UNITS
-
-    return iter(UNITS)
-
-
-def _baselines() -> Sequence[str]:
-    from slowhand.sweeps import BASELINES
-
-    return BASELINES
-
-
-def _kinds() -> Sequence[str]:
-    from slowhand.api import KINDS
-
-    return KINDS
-
-
-def _macs() -> Iterator[str]:
-    from slowhand.advice.forms import macs
-
-    return iter(macs())
-
-
-def _credentials() -> Iterator[str]:
-    from slowhand.advice.forms import SERVERS
-
-    return iter(SERVERS)
-
-
-def _session_uses() -> Sequence[str]:
-    from slowhand.lives.alternatives import SESSIONS
-
-    return SESSIONS
-
-
-LISTS: dict[str, Callable[[], Iterator[str] | Sequence[str]]] = {
-    "SCENARIO": lambda: list(data.files(data.SCENARIOS)),
-    "DEVICE": lambda: list(data.files(data.DEVICES)),
-    "BATTERY": lambda: list(data.files(data.BATTERIES)),
-    "battery WHAT": _session_uses,
+LISTS: dict[str, Callable[[], Iterable[str]]] = {
+    "SCENARIO": lambda: data.files(data.SCENARIOS),
+    "DEVICE": lambda: data.files(data.DEVICES),
+    "BATTERY": lambda: data.files(data.BATTERIES),
+    "battery WHAT": lambda: SESSIONS,
     "PAPER": lambda: sorted(file.parent.name for file in data.PAPERS.glob("*/reported.toml")),
-    "PART": _parts,
+    "PART": lambda: dict.fromkeys(part for paper in papers() for part in paper.parts),
     "KEY=VALUE": _keys,
     "KEY=VALUES": _keys,
-    "live set KEY=VALUE": _changeable,
-    "LIBRARY": _libraries,
-    "POLICY": _policies,
-    "METRIC": _metrics,
-    "WHICH": _baselines,
-    "KIND": _kinds,
-    "MAC": _macs,
-    "CREDENTIAL": _credentials,
+    "live set KEY=VALUE": lambda: (f"{key}=" for key in CHANGEABLE_KEYS),
+    "LIBRARY": lambda: LIBRARIES,
+    "POLICY": policies,
+    "METRIC": lambda: UNITS,
+    "WHICH": lambda: BASELINES,
+    "KIND": lambda: KINDS,
+    "MAC": macs,
+    "CREDENTIAL": lambda: SERVERS,
     "SHELL": lambda: SHELLS,
-    "STACK": _stacks,
+    "STACK": lambda: [*built_in_stacks(), *own_stacks()],
     "OWN": own_stacks,
-    "on|off": lambda: ["on", "off"],
+    "on|off": lambda: ("on", "off"),
 }
 """The words that can stand for a metavar, or for that of one command."""

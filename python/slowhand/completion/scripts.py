@@ -140,12 +140,13 @@ BEGIN = "complete -c slowhand -n"
 
 def bash(commands: Sequence[Command]) -> str:
     """The script for bash 4.4 and newer."""
-    names = _names()
+    names, lists = _lists()
+    first = [command.name for command in commands if " " not in command.name]
     return "\n".join(
         [
             "# Completion of slowhand for bash.",
-            *(f"{name}={_quoted(' '.join(found))}" for name, found in _lists(names)),
-            f"_slowhand_commands={_quoted(' '.join([*_first(commands), '--help', '--version']))}",
+            *(f"{name}={_quoted(' '.join(found))}" for name, found in lists.items()),
+            f"_slowhand_commands={_quoted(' '.join([*first, '--help', '--version']))}",
             f"_slowhand_pairs={_quoted(' '.join(_pairs(commands)))}",
             BASH,
             "_slowhand_options() {",
@@ -176,7 +177,7 @@ def bash(commands: Sequence[Command]) -> str:
             "_slowhand_place() {",
             "    case $1:$2 in",
             *(
-                f"    {_bash_place(command, number)})"
+                f"    {_quoted(f'{command.name}:')}{'*' if each.several else number})"
                 f' _slowhand_offer "$3" {_bash_values(each, names)} ;;'
                 for command in commands
                 for number, each in enumerate(command.places)
@@ -190,23 +191,18 @@ def bash(commands: Sequence[Command]) -> str:
     )
 
 
-def _bash_place(command: Command, number: int) -> str:
-    several = command.places[number].several
-    return _quoted(f"{command.name}:") + ("*" if several else str(number))
-
-
 def _bash_values(argument: Argument, names: dict[str, str]) -> str:
     return f'"{argument.paths}" "{_values(argument, names)}"'
 
 
 def zsh(commands: Sequence[Command]) -> str:
     """The script for zsh."""
-    names = _names()
+    names, lists = _lists()
     return "\n".join(
         [
             "#compdef slowhand",
             "# Completion of slowhand for zsh.",
-            *(f"{name}=({' '.join(map(_quoted, found))})" for name, found in _lists(names)),
+            *(f"{name}=({' '.join(map(_quoted, found))})" for name, found in lists.items()),
             "_slowhand_commands=(",
             *(
                 f"    {_quoted(f'{command.name}:{_escaped(command.about)}')}"
@@ -236,23 +232,18 @@ def zsh(commands: Sequence[Command]) -> str:
 def _zsh_arguments(command: Command, names: dict[str, str]) -> Iterator[str]:
     yield f"    {_quoted(command.name)})"
     yield "        _arguments \\"
-    for each in command.options:
-        several = "*" if each.several else ""
-        spec = f"{several}{each.option}[{_escaped(each.about)}]"
-        if each.metavar:
-            spec += f":{_escaped(each.metavar)}:{_zsh_values(each, names)}"
-        yield f"            {_quoted(spec)} \\"
-    for number, each in enumerate(command.places, start=1):
-        place = "*" if each.several else str(number)
-        spec = f"{place}:{_escaped(each.metavar)}:{_zsh_values(each, names)}"
-        yield f"            {_quoted(spec)} \\"
+    places = {"*" if each.several else f"{n}": each for n, each in enumerate(command.places, 1)}
+    options = {
+        f"{'*' if each.several else ''}{each.option}[{_escaped(each.about)}]": each
+        for each in command.options
+    }
+    for spec, each in (options | places).items():
+        # With the space before the action, `_arguments` adds nothing to it.
+        action = f" _slowhand_offer '{each.paths}' {_values(each, names)}"
+        taken = f":{_escaped(each.metavar)}:{action}" if each.metavar else ""
+        yield f"            {_quoted(spec + taken)} \\"
     yield "            && return"
     yield "        ;;"
-
-
-def _zsh_values(argument: Argument, names: dict[str, str]) -> str:
-    """The action. With the space before it, `_arguments` adds nothing to it."""
-    return f" _slowhand_offer '{argument.paths}' {_values(argument, names)}"
 
 
 def _escaped(text: str) -> str:
@@ -264,11 +255,9 @@ def _escaped(text: str) -> str:
 
 def fish(commands: Sequence[Command]) -> str:
     """The script for fish 3."""
-    names = _names()
+    names, lists = _lists()
     lines = ["# Completion of slowhand for fish."]
-    lines += (
-        f"set -g _{name} {' '.join(map(_fish_quoted, found))}" for name, found in _lists(names)
-    )
+    lines += (f"set -g _{n} {' '.join(map(_fish_quoted, found))}" for n, found in lists.items())
     lines += [f"set -g __slowhand_pairs {' '.join(_pairs(commands))}", FISH]
     for option, about in (("help", "Show the commands"), ("version", "Show the version")):
         lines.append(f"{BEGIN} __slowhand_first -l {option} -d {_fish_quoted(about)}")
@@ -308,22 +297,14 @@ def _fish_quoted(text: str) -> str:
     return f"'{escaped}'"
 
 
-def _names() -> dict[str, str]:
-    """The variable of each list of words. Lists that are equal have the same."""
+def _lists() -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The variable of each list of words, and the words of each. Equal lists have the same."""
     found: dict[tuple[str, ...], str] = {}
-    return {
+    names = {
         metavar: found.setdefault(tuple(each), f"_slowhand_words_{len(found)}")
         for metavar, each in words().items()
     }
-
-
-def _lists(names: dict[str, str]) -> Iterator[tuple[str, list[str]]]:
-    every = words()
-    return iter({name: every[metavar] for metavar, name in names.items()}.items())
-
-
-def _first(commands: Sequence[Command]) -> list[str]:
-    return [command.name for command in commands if " " not in command.name]
+    return names, {name: each for each, name in found.items()}
 
 
 def _pairs(commands: Sequence[Command]) -> list[str]:

@@ -18,6 +18,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 from slowhand import _native
 from slowhand._native import ScenarioError
 from slowhand.api import Scenario
+from slowhand.arguments import Complaint
 from slowhand.terminal import printable
 
 Command = str | Sequence[str]
@@ -40,7 +41,7 @@ BLAMED = re.compile(r"programs\[(\d+)\]\.?(\w*)")
 """The entry, and its key, that an error is about."""
 
 
-class ProgramError(ValueError):
+class ProgramError(Complaint, ValueError):
     """A program that cannot be run. The message names it, what was found and what is allowed."""
 
 

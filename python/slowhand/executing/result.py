@@ -63,8 +63,8 @@ class Execution:
         """The number of further runs of the first seed. These worlds have the numbers below 0."""
         self.threads = threads
         """The number of worlds that run side by side; None: one on each processor."""
-        self.stopped: BaseException | None = None
-        """The error or signal that ended it early."""
+        self.stopped: KeyboardInterrupt | None = None
+        """The signal that ended it early."""
         self._worlds: dict[int, dict[str, Any] | Failure] = {}
         self._began = time.monotonic()
         self.wall_s = 0.0
@@ -313,16 +313,11 @@ class Execution:
         texts = {"stdout": polars.String, "stderr": polars.String}
         rows = [
             {
+                **each,
+                **(each["exit"] or {}),
                 "seed": world["seed"],
                 "program": each["name"],
                 "node": told["node"],
-                "started_s": each["started_s"],
-                "ended_s": each["ended_s"],
-                "code": (each["exit"] or {}).get("code"),
-                "signal": (each["exit"] or {}).get("signal"),
-                "success": each["success"],
-                "stdout": each["stdout"],
-                "stderr": each["stderr"],
             }
             for world in self.worlds
             for told, each in zip(self.told, world["programs"], strict=True)

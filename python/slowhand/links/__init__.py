@@ -19,8 +19,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from slowhand.keys import TRACE_COLUMNS as COLUMNS
 from slowhand.links import consoles, sniffer, testbeds
-from slowhand.links.rows import COLUMNS, Acknowledged, Row, Trace, TraceError, of_acknowledged
+from slowhand.links.rows import Acknowledged, Row, Trace, TraceError, of_acknowledged
 from slowhand.links.scenario import scenario
 from slowhand.terminal import printable
 

@@ -12,10 +12,8 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from slowhand.keys import TRACE_COLUMNS as COLUMNS
 from slowhand.terminal import printable
-
-COLUMNS = ("time_s", "from", "to", "channel", "pdr")
-"""The columns of a trace."""
 
 CHANNELS = range(11, 27)
 """The channels of the 2.4 GHz band (IEEE 802.15.4)."""
@@ -145,16 +143,8 @@ class Trace:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS)
         for time_s, sender, receiver, row in self.rows:
-            channel = "" if row.channel is None else row.channel
-            writer.writerow(
-                [
-                    f"{time_s:.6f}".rstrip("0").rstrip("."),
-                    sender,
-                    receiver,
-                    channel,
-                    f"{row.pdr:.6g}",
-                ]
-            )
+            time = f"{time_s:.6f}".rstrip("0").rstrip(".")
+            writer.writerow([time, sender, receiver, row.channel, f"{row.pdr:.6g}"])
         return text.getvalue()
 
     def network(self, file: str | None) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import BytesIO, StringIO
 
-from slowhand.links.rows import CHANNELS, COLUMNS, Row, TraceError
+from slowhand.keys import TRACE_COLUMNS as COLUMNS
+from slowhand.links.rows import CHANNELS, Row, TraceError
 from slowhand.terminal import printable
 
 PAUSE_S = 60.0
@@ -92,25 +93,20 @@ def _of_mercator(lines: Iterable[Line]) -> list[Row]:
     for line in lines:
         if _text(line, "crc") != "1" or _text(line, "expected") != "1":
             continue  # damaged, or of a node that takes no part: its source means nothing
-        time_s, sender, receiver = (
-            _time(line, "timestamp"),
-            _text(line, "srcmac"),
-            _text(line, "mac"),
-        )
+        time_s = _time(line, "timestamp")
+        sender, receiver = _text(line, "srcmac"), _text(line, "mac")
         number = _number(line, "frequency")
-        # 11 to 26 in the files; megahertz in their description.
-        channel = _channel(
-            line, "frequency", str((number - 2405) / 5 + 11 if number > 26 else number)
-        )
+        if number > 26:  # 11 to 26 in the files; megahertz in their description
+            number = (number - 2405) / 5 + 11
+        channel = _channel(line, "frequency", str(number))
         key = (sender, _text(line, "transctr"), channel)
         current = latest.get(key)
         if current is None or time_s - current.last_s > PAUSE_S:
             frames = int(_number(line, "txnumpk"))
             if frames < 1:
                 raise _wrong(line, "txnumpk", "the number of frames of a series, 1 or more")
-            current = latest[key] = Series(
-                time_s, time_s, sender, channel, frames, defaultdict(set)
-            )
+            current = Series(time_s, time_s, sender, channel, frames, defaultdict(set))
+            latest[key] = current
             series.append(current)
         current.last_s = time_s
         current.received[receiver].add(_text(line, "pkctr"))

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from slowhand import data
 from slowhand._native import DAY_S
@@ -21,6 +22,7 @@ from slowhand.bounds import natural
 from slowhand.keys import Settings
 from slowhand.lives import alternatives, words
 from slowhand.lives.life import DAYS, WORLDS, Told, computed
+from slowhand.terminal import printed
 
 __all__ = ["BATTERY", "DAYS_IN_FULL", "Answer", "ask", "energy_parts", "has_handshakes"]
 
@@ -60,13 +62,6 @@ PAST_SHELF_LIFE = (
 )
 
 
-class Other(NamedTuple):
-    """An alternative, and what came out. `None`: it was not reached, or it failed."""
-
-    choice: alternatives.Chosen
-    told: Told | None
-
-
 class Answer:
     """The life of a battery for a client of a scenario, and with what it would last longer.
 
@@ -95,7 +90,8 @@ class Answer:
         self.interrupted = False
         self.told: Told | None = None
         self._is_part = False  # of the scenario's worlds
-        self.others: list[Other] = []
+        self.others: list[tuple[alternatives.Chosen, Told | None]] = []
+        """The alternatives, and what came out. `None`: it was not reached."""
 
     def run(
         self, update: Callable[[int, int], None] | None = None, *, compares: bool = True
@@ -113,7 +109,7 @@ class Answer:
                 raise stopped
             compares = compares and not self.full
             choices = alternatives.chosen(self.scenario) if compares else []
-            self.others = [Other(choice, None) for choice in choices]
+            self.others = [(choice, None) for choice in choices]
         for number, (choice, told) in enumerate(self.others):
             if update:
                 update(number + 1, len(self.others) + 1)
@@ -121,7 +117,7 @@ class Answer:
                 found, stopped = self._life(choice.scenario)
                 if stopped:  # of other worlds than the rest
                     raise stopped
-                self.others[number] = Other(choice, found)
+                self.others[number] = (choice, found)
         self.interrupted = False
 
     def _life(self, scenario: Scenario) -> tuple[Told | None, BaseException | None]:
@@ -130,12 +126,21 @@ class Answer:
         return computed(scenario, names, self.days, self.seed, self.worlds, self.client)
 
     @property
-    def document(self) -> dict[str, Any]:
-        """All of it, as `--json` prints it. Raises `RuntimeError` before there is an answer."""
+    def found(self) -> Told:
+        """The life of the scenario itself. Raises `RuntimeError` before there is an answer."""
         if self.told is None:
             raise RuntimeError("this answer was not computed: call run()")
-        batteries = self.told["batteries"]
-        own = batteries[self.battery]
+        return self.told
+
+    @property
+    def done(self) -> list[tuple[alternatives.Chosen, Told]]:
+        """The alternatives that were computed."""
+        return [(choice, told) for choice, told in self.others if told]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """All of it, as `--json` prints it. Raises `RuntimeError` before there is an answer."""
+        own = self.own(self.found)
         return {
             **origin(self.scenario),
             "sentence": self.sentence,
@@ -143,26 +148,27 @@ class Answer:
             "years": _years(own),
             "years_ci95": _interval(own),
             "unit": "a day",
-            "parts": energy_parts(self.told, self.battery),
+            "parts": energy_parts(self.found, self.battery),
             "link_layer": link_layer(self.scenario),
-            "handshake_mj": handshake_mj(self.told),
-            "life": self.told["life"],
-            "batteries": batteries,
-            "alternatives": [
-                self._alternative(other) for other in self.others if other.told is not None
-            ],
+            "handshake_mj": handshake_mj(self.found),
+            "life": self.found["life"],
+            "batteries": self.found["batteries"],
+            "alternatives": [self._alternative(*other) for other in self.done],
             "assumed": assumed(self.scenario, self.battery, own),
             "seed": self.seed,
-            "count": self.told["life"]["worlds"],
+            "count": self.found["life"]["worlds"],
             "days": self.days,
             "full": self.full,
             "interrupted": self.interrupted,
         }
 
-    def _alternative(self, other: Other) -> dict[str, Any]:
-        choice, told = other
-        assert told
-        own = told["batteries"][self.battery]
+    def own(self, told: Told) -> dict[str, Any]:
+        """What a life says of the battery that is asked for."""
+        own: dict[str, Any] = told["batteries"][self.battery]
+        return own
+
+    def _alternative(self, choice: alternatives.Chosen, told: Told) -> dict[str, Any]:
+        own = self.own(told)
         return {
             "name": choice.name,
             "about": choice.about,
@@ -180,8 +186,7 @@ class Answer:
 
         It is one if the intervals overlap, or if there is a difference of 1 % only.
         """
-        assert self.told
-        mine, its = (_ends(each["batteries"][self.battery]) for each in (self.told, told))
+        mine, its = (_ends(self.own(each)) for each in (self.found, told))
         if its[0] > mine[1] and sum(its) > (1 + ALIKE) * sum(mine):
             return "longer"
         return "shorter" if its[1] < mine[0] and sum(its) * (1 + ALIKE) < sum(mine) else "tie"
@@ -189,65 +194,46 @@ class Answer:
     @property
     def sentence(self) -> str:
         """The answer in one sentence."""
-        assert self.told
-        own = self.told["batteries"][self.battery]
+        own = self.own(self.found)
         kind = words.battery(own["description"])
         if not self.is_answered:
-            return f"no request is answered: {_lasts(own)} from {kind} for nothing"
-        parts = {part["name"]: part["share"] for part in energy_parts(self.told, self.battery)}
+            return f"no request is answered: {lasts(own)} from {kind} for nothing"
+        parts = {part["name"]: part["share"] for part in energy_parts(self.found, self.battery)}
         most = max((n for n in parts if n != "handshakes"), key=lambda name: parts[name])
         main = words.part(most, link_layer(self.scenario)).removeprefix(words.IDLE)
         takes = f"{main} {words.share(parts[most])}"
-        if has_handshakes(self.told):
+        if has_handshakes(self.found):
             takes = f"handshakes take {words.share(parts['handshakes'])} of it, {takes}"
         else:
             takes = f"{takes} of it"
-        told = [f"{_lasts(own)} from {kind}", takes]
-        return "; ".join([*told, *map(self._brief, self._best())])
+        told = [f"{lasts(own)} from {kind}", takes]
+        return "; ".join([*told, *(self._brief(*best) for best in self._best())])
 
-    def _best(self) -> list[Other]:
+    def _best(self) -> Iterator[tuple[alternatives.Chosen, Told]]:
         """Of each kind the alternative with which the battery lasts longest."""
-        done = [other for other in self.others if other.told]
-        found = []
         for about in alternatives.MOST:
-            own = [other for other in done if other.choice.about == about]
-            if own:
-                found.append(max(own, key=lambda other: _ends(self._of(other))[1]))
-        return found
+            if own := [other for other in self.done if other[0].about == about]:
+                yield max(own, key=lambda other: _ends(self.own(other[1]))[1])
 
-    def _of(self, other: Other) -> dict[str, Any]:
-        assert other.told
-        own: dict[str, Any] = other.told["batteries"][self.battery]
-        return own
-
-    def _brief(self, other: Other) -> str:
-        assert self.told and other.told
-        if self.compared(other.told) == "tie":
-            return f"{other.choice.name}: about as long"
-        mine, its = (
-            _lasts(each["batteries"][self.battery], brief=True) for each in (self.told, other.told)
-        )
+    def _brief(self, choice: alternatives.Chosen, told: Told) -> str:
+        if self.compared(told) == "tie":
+            return f"{choice.name}: about as long"
+        mine, its = (lasts(self.own(each), brief=True) for each in (self.found, told))
         unit = mine.rpartition(" ")[2]
         is_plain = mine.count(" ") == its.count(" ") == 1  # not "more than 100 years"
-        return f"{other.choice.name} {its.removesuffix(f' {unit}') if is_plain else its}"
+        return f"{choice.name} {its.removesuffix(f' {unit}') if is_plain else its}"
 
     @property
     def is_answered(self) -> bool:
         """False if no request was answered: then the life of the battery is for nothing."""
-        assert self.told
-        counts = self.told["life"]["counts"]
+        counts = self.found["life"]["counts"]
         return not counts["requests"] or bool(counts["failed"] < counts["requests"])
 
     def text(self) -> str:
         """The words that the command prints."""
-        import io
-
         from slowhand.lives import report
-        from slowhand.terminal import WIDTH, Terminal
 
-        printed = io.StringIO()
-        report.show(self, Terminal(printed, width=WIDTH, styled=False))
-        return printed.getvalue()
+        return printed(partial(report.show, self))
 
 
 def ask(
@@ -369,5 +355,6 @@ def _ends(own: Mapping[str, Any]) -> tuple[float, float]:
     return low, high
 
 
-def _lasts(own: Mapping[str, Any], *, brief: bool = False) -> str:
+def lasts(own: Mapping[str, Any], *, brief: bool = False) -> str:
+    """How long a battery lasts, in words."""
     return words.life(_years(own), _interval(own), brief=brief)

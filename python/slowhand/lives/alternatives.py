@@ -50,6 +50,13 @@ RESUMPTIONS = ("id", "ticket")
 """The ways to resume a session: the one that needs fewer octets first."""
 
 
+INTERVALS = {
+    "xmac": ("mac.check_interval_ms", "a check every"),
+    "beacon": ("mac.beacon_interval_ms", "a beacon every"),
+}
+"""The keys of link layers that may be twice or half as long, and the words for them."""
+
+
 class Alternative(NamedTuple):
     """A candidate. Where libraries differ it has several forms: the first possible one counts."""
 
@@ -176,14 +183,9 @@ def _link_layer(scenario: Scenario) -> Iterator[Alternative]:
             for other in (2 * slots + 1, (slots // 2) | 1):
                 settings = [f"mac.slotframe={other}"]
                 yield Alternative(LINK, f"a slotframe of {other:,} slots", [settings])
-        case "xmac":
-            yield from _twice_or_half(
-                "mac.check_interval_ms", number("mac.check_interval_ms"), "a check every"
-            )
-        case "beacon":
-            yield from _twice_or_half(
-                "mac.beacon_interval_ms", number("mac.beacon_interval_ms"), "a beacon every"
-            )
+        case "xmac" | "beacon" as kind:
+            key, words = INTERVALS[kind]
+            yield from _twice_or_half(key, number(key), words)
 
 
 def _csma(scenario: Scenario) -> Iterator[Alternative]:

@@ -20,8 +20,6 @@ LEAST = 1e-4
 
 def show(answer: lives.Answer, out: Terminal) -> None:
     """Prints an answer. What is missing of it, because it was interrupted, is said."""
-    told = answer.told
-    assert told
     if answer.interrupted:
         out.print("Interrupted. What is complete:", "yellow")
     sentence = answer.sentence.replace(" %", "\N{NO-BREAK SPACE}%")
@@ -31,18 +29,17 @@ def show(answer: lives.Answer, out: Terminal) -> None:
     out.print()
     for line in _facts(answer):
         out.paragraph(line, indent="  ")
-    if any(other.told for other in answer.others):
+    if answer.done:
         out.print()
         _alternatives(answer, out)
-    if len(told["batteries"]) > 1:
+    if len(answer.found["batteries"]) > 1:
         out.print()
         _batteries(answer, out)
     _about(answer, out)
 
 
 def _parts(answer: lives.Answer, out: Terminal) -> None:
-    told = answer.told
-    assert told
+    told = answer.found
     table = Table([Column("a day", right=False), Column("mJ"), Column("mAh"), Column("share")])
     table.add(("What it is for", "bold cyan"))
     doing = lives.link_layer(answer.scenario)
@@ -60,7 +57,7 @@ def _parts(answer: lives.Answer, out: Terminal) -> None:
     table.add(("What the device does", "bold cyan"))
     days = life["seconds"] / DAY_S
     total = sum(life["energy"].values()) or 1.0
-    own = told["batteries"][answer.battery]["life"] or {}
+    own = answer.own(told)["life"] or {}
     charge = own.get("charge_a_day_mah", 0.0)
     all_charge = charge + own.get("self_discharge_a_day_mah", 0.0) or 1.0
     for state, label in report.STATES.items():
@@ -73,8 +70,7 @@ def _parts(answer: lives.Answer, out: Terminal) -> None:
 
 def _facts(answer: lives.Answer) -> Iterator[str]:
     """Further facts of the life."""
-    told = answer.told
-    assert told
+    told = answer.found
     life, counts = told["life"], told["life"]["counts"]
     days = life["seconds"] / DAY_S
     yield _requests(life, days)
@@ -115,8 +111,7 @@ def _requests(life: Mapping[str, Any], days: float) -> str:
 
 
 def _alternatives(answer: lives.Answer, out: Terminal) -> None:
-    told = answer.told
-    assert told
+    told = answer.found
     table = Table(
         [
             Column("instead", right=False, wraps=True),
@@ -125,28 +120,25 @@ def _alternatives(answer: lives.Answer, out: Terminal) -> None:
             Column("handshakes"),
         ]
     )
-    rows = [("as it is", told), *((o.choice.name, o.told) for o in answer.others if o.told)]
+    rows = [("as it is", told), *((choice.name, each) for choice, each in answer.done)]
     for name, each in rows:
-        own = each["batteries"][answer.battery]["life"] or {}
-        lasts = words.life(own.get("years"), own.get("years_ci95"))
         if each is not told and answer.compared(each) == "tie":
             name += " (a tie)"
         parts = {part["name"]: part for part in lives.energy_parts(each, answer.battery)}
         latency = each["life"]["latency_s"]
         p95 = seconds(latency["p95"]) if latency else "none"
-        table.add(name, lasts, p95, words.share(parts["handshakes"]["share"]))
+        share = words.share(parts["handshakes"]["share"])
+        table.add(name, lives.lasts(answer.own(each)), p95, share)
     table.print(out)
-    if any(answer.compared(other.told) == "tie" for other in answer.others if other.told):
+    if any(answer.compared(each) == "tie" for _, each in answer.done):
         remark = "a tie: the intervals overlap, or the lives differ by less than 1 %"
         out.paragraph(remark, "dim", first="  ", indent="    ")
-    settings = [f"{o.choice.name}: {' '.join(o.choice.settings)}" for o in answer.others if o.told]
-    for line in settings:
+    for choice, _ in answer.done:
+        line = f"{choice.name}: {' '.join(choice.settings)}"
         out.paragraph(line, "dim", indent="    ", first="  ")
 
 
 def _batteries(answer: lives.Answer, out: Terminal) -> None:
-    told = answer.told
-    assert told
     table = Table(
         [
             Column("battery", right=False),
@@ -155,16 +147,15 @@ def _batteries(answer: lives.Answer, out: Terminal) -> None:
             Column("assumed", right=False, wraps=True),
         ]
     )
-    for name, each in told["batteries"].items():
+    for name, each in answer.found["batteries"].items():
         own = each["life"] or {}
         capacity = f"{each['capacity_mah']:,.0f}"
-        lasts = words.life(own.get("years"), own.get("years_ci95"))
         rests = list(each["assumed"])
         if own.get("needs_step_up"):
             rests.append("a step-up converter")
         if shelf_life := own.get("past_shelf_life_years"):
             rests.append(f"it works after {shelf_life:g} years, its shelf life")
-        table.add(name, capacity, lasts, ", ".join(rests))
+        table.add(name, capacity, lives.lasts(each), ", ".join(rests))
     table.print(out)
 
 
@@ -213,12 +204,11 @@ def _listed(keys: Sequence[str]) -> str:
 
 def command(answer: lives.Answer) -> list[str]:
     """The command that repeats an answer, in words for a shell."""
-    assert answer.told
     _, *rest = report.command_of(answer.scenario)
-    worlds = answer.told["life"]["worlds"]
-    count = ["--full"] if answer.full else [f"--count {worlds}"]
+    life = answer.found["life"]
+    count = ["--full"] if answer.full else [f"--count {life['worlds']}"]
     is_part = answer.full and answer.interrupted
-    days = answer.told["life"]["seconds"] / DAY_S if is_part else answer.days
+    days = life["seconds"] / DAY_S if is_part else answer.days
     options = [
         f"--battery {report.quoted(answer.battery)}",
         f"--days {days:.9g}",

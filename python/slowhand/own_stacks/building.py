@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowhand import data
+from slowhand.arguments import Complaint
 from slowhand.progress import Progress
 from slowhand.terminal import printable
 
@@ -35,8 +36,18 @@ _SYSTEM = ("-isystem", os.fspath(data.CSRC))
 """Where `#include "slowhand/stack.h"` is found."""
 
 
-class StackError(Exception):
+class StackError(Complaint):
     """A fault of a stack, or of what it is to be made from."""
+
+
+def no_source(root: Path, allowed: str) -> StackError:
+    """The error of a folder that does not have the sources that are `allowed`."""
+    return StackError(f"--source: found {printable(str(root))}, allowed: {allowed}")
+
+
+def renamed(functions: Iterable[str]) -> list[str]:
+    """Options that lead the calls of functions to the adapter."""
+    return [f"-D{function}=slowhand_{function}" for function in functions]
 
 
 class Part(NamedTuple):
@@ -72,7 +83,7 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
             for (file, flags), each in zip(files, objects, strict=True)
         ]
         link = [
-            *_compiler(linker),
+            *compiler(linker),
             *("-shared", "-pthread", "-Wl,-Bsymbolic", "-Wl,-z,defs"),
             f"-Wl,--version-script={EXPORTED}",
             *(["-static-libstdc++", "-static-libgcc"] if linker is CXX else []),
@@ -81,8 +92,8 @@ def make(parts: Sequence[Part], cflags: Sequence[str], made: Path) -> str:
             *("-o", os.fspath(made), *map(os.fspath, objects), "-lm"),
         ]
         if not _all_succeed(commands) or not _succeeds(_run(link)):
-            compiler = _compiler(linker)[0]
-            raise StackError(f"{compiler} could not make the stack: its messages are above")
+            named = compiler(linker)[0]
+            raise StackError(f"{named} could not make the stack: its messages are above")
         read = {path for each in objects[:-1] for path in _read(each.with_suffix(".d"))}
         return _digest(parts, cflags, read)
 
@@ -111,7 +122,7 @@ def compile_guard(folder: Path) -> Path:
     with tempfile.TemporaryDirectory(dir=folder) as own:
         made = Path(own) / "guard.o"
         if not _succeeds(_run([*_compile(GUARD), "-c", "-o", os.fspath(made), os.fspath(GUARD)])):
-            raise StackError(f"{_compiler(C)[0]} could not make the guard: its messages are above")
+            raise StackError(f"{compiler(C)[0]} could not make the guard: its messages are above")
         digest = hashlib.sha256(made.read_bytes()).hexdigest()[:DIGEST]
         return made.replace(folder / f"guard-{digest}.o")
 
@@ -132,16 +143,21 @@ def run(
         raise StackError(f"{command[0]}: cannot be run: {error.strerror}: {of}") from error
 
 
-def c_compiler() -> list[str]:
-    """The compiler of C, as the environment names it."""
-    return _compiler(C)
+def cargo_metadata(manifest: Path, *options: str, of: str) -> subprocess.CompletedProcess[str]:
+    """What Cargo says of a crate and all that it is made from.
+
+    It writes Cargo.lock if there is none, and downloads only what is missing.
+    """
+    command = ["cargo", "metadata", "--format-version=1", f"--manifest-path={manifest}", *options]
+    done = run([*command, "--offline"], of=of)
+    return run(command, of=of) if done.returncode else done
 
 
 def _language(file: Path) -> Language:
     return C if file.suffix == ".c" else CXX
 
 
-def _compiler(language: Language) -> list[str]:
+def compiler(language: Language) -> list[str]:
     """The compiler of a language, as the environment names it."""
     named = words(os.environ.get(language.variable, ""), place=language.variable)
     return named or [language.command]
@@ -150,7 +166,7 @@ def _compiler(language: Language) -> list[str]:
 def _compile(file: Path) -> list[str]:
     """A compilation of a file without its own options."""
     language = _language(file)
-    return [*_compiler(language), language.standard, *OPTIONS, *_SYSTEM]
+    return [*compiler(language), language.standard, *OPTIONS, *_SYSTEM]
 
 
 def _all_succeed(commands: Sequence[Sequence[str]]) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import json
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from slowhand.own_stacks.building import StackError, run
+from slowhand.own_stacks.building import StackError, cargo_metadata
 
 INSTALL = "install Rust, or name the sources with --source"
 """The remedy if there is no Cargo."""
@@ -26,16 +25,9 @@ def folder(package: str, version: str) -> Path:
             f"[dependencies]\n{wanted}\n"
         )
         (Path(made) / "lib.rs").touch()
-        done = _metadata(manifest, "--offline")
-        if done.returncode != 0:
-            done = _metadata(manifest)
+        done = cargo_metadata(manifest, of=INSTALL)
     if done.returncode != 0:
         raise StackError(f"{package} {version} cannot be had: {done.stderr.strip()}")
     listed: list[dict[str, Any]] = json.loads(done.stdout)["packages"]
     (found,) = [each for each in listed if each["name"] == package]
     return Path(found["manifest_path"]).parent
-
-
-def _metadata(manifest: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = ["cargo", "metadata", "--format-version=1", f"--manifest-path={manifest}", *options]
-    return run(command, of=INSTALL)

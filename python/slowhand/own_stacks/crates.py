@@ -8,7 +8,6 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -55,8 +54,9 @@ def make(manifest: Path, cflags: Sequence[str], made: Path) -> str:
         *(f"--manifest-path={manifest}", f"--target-dir={target}"),
         *("--message-format=json-render-diagnostics", "--", *linked),
     ]
-    flags = "\x1f".join([*OPTIONS, *cflags])
-    done = _run(command, {"CARGO_ENCODED_RUSTFLAGS": flags})
+    # What the user has set for its own builds (RUSTFLAGS) is not for a stack.
+    environment = {**os.environ, "CARGO_ENCODED_RUSTFLAGS": "\x1f".join([*OPTIONS, *cflags])}
+    done = building.run(command, of=RUST, environment=environment)
     sys.stderr.write(_plain(done.stderr))
     if done.returncode:
         raise StackError("cargo could not make the stack: its messages are above")
@@ -74,15 +74,8 @@ def make(manifest: Path, cflags: Sequence[str], made: Path) -> str:
 
 
 def _metadata(manifest: Path) -> dict[str, Any]:
-    """The words of Cargo on a crate and on all that it is made from.
-
-    It writes Cargo.lock if there is none, and downloads only what is missing.
-    """
-    command = ["cargo", "metadata", "--format-version=1", f"--manifest-path={manifest}"]
-    command += ["--filter-platform", _host()]
-    done = _run([*command, "--offline"])
-    if done.returncode:
-        done = _run(command)
+    """The words of Cargo on a crate and on all that it is made from, on this computer."""
+    done = building.cargo_metadata(manifest, "--filter-platform", _host(), of=RUST)
     if done.returncode:
         file = printable(os.fspath(manifest))
         raise StackError(f"FILE: found {file}, of which cargo says: {_plain(done.stderr).strip()}")
@@ -147,13 +140,6 @@ def _host() -> str:
     """The target triple of this computer."""
     said = building.run(["rustc", "-vV"], of=RUST).stdout
     return next(line.split()[1] for line in said.splitlines() if line.startswith("host:"))
-
-
-def _run(
-    command: Sequence[str], more: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Runs Cargo. What the user has set for its own builds (RUSTFLAGS) is not for a stack."""
-    return building.run(command, of=RUST, environment=os.environ | (more or {}))
 
 
 def _plain(text: str) -> str:

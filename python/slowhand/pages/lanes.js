@@ -48,7 +48,8 @@ class Timeline {
     const total = this.picture.place(this.events.lanes);
     this.sheet.style.height = `${total}px`;
     const width = this.lanes.clientWidth, left = width < 700 ? 110 : 190;
-    this.picture.resize(width, Math.min(total, this.lanes.clientHeight), left);
+    this.picture.left = left;
+    this.picture.resize(width, Math.min(total, this.lanes.clientHeight));
     this.labels.style.width = `${left - 2}px`;
     this.redraw();
   }
@@ -193,21 +194,19 @@ class Timeline {
       const words = [...parts].sort((a, b) => a - b).map((part) => `${part + 1} ${events.parts[part].kind}`);
       rows.push(["critical path", ["yes", ...words].join(", ")]);
     }
-    const list = element("dl");
-    for (const [key, value] of rows) list.append(element("dt", key), element("dd", value));
-    if (events.cause[i] >= 0) list.append(element("dt", "because of"), this.links([events.cause[i]], buttons));
+    if (events.cause[i] >= 0) rows.push(["because of", this.links([events.cause[i]], buttons)]);
     const effects = events.effects.get(i);
-    if (buttons && effects) list.append(element("dt", "leads to"), this.links(effects, true));
-    return [element("strong", events.name(i)), list];
+    if (buttons && effects) rows.push(["leads to", this.links(effects, true)]);
+    return [element("strong", events.name(i)), described(rows)];
   }
 
   // A part in the words of the table, and the events behind it.
   partDescription(part) {
-    const { kind, causes } = this.events.parts[part], list = element("dl");
+    const { kind, causes } = this.events.parts[part];
     const cells = this.section.querySelector(`tr[data-part="${part}"]`).cells;
-    list.append(element("dt", "time"), element("dd", cells[2].textContent), element("dt", "why"), element("dd", cells[4].textContent));
-    if (causes.length) list.append(element("dt", "events"), this.links(causes, true));
-    return [element("strong", `${part + 1} ${kind}`), list];
+    const rows = [["time", cells[2].textContent], ["why", cells[4].textContent]];
+    if (causes.length) rows.push(["events", this.links(causes, true)]);
+    return [element("strong", `${part + 1} ${kind}`), described(rows)];
   }
 
   // The names of events; as buttons that choose them.
@@ -343,11 +342,7 @@ class Timeline {
   }
 
   listenToPointer() {
-    const { canvas } = this;
-    const place = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return { x: event.clientX - box.left, y: event.clientY - box.top };
-    };
+    const { canvas } = this, place = (event) => this.picture.pointed(event);
     let drag = null;
     canvas.addEventListener("pointerdown", (event) => {
       if (event.button) return;

@@ -36,10 +36,9 @@ function placesOf(nodes) {
   return { x, y };
 }
 
-class Mesh {
+class Mesh extends Drawing {
   constructor(canvas, world) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    super(canvas);
     this.world = world;
     this.still = document.createElement("canvas"); // what does not move
     const { x, y } = placesOf(world.nodes);
@@ -50,22 +49,12 @@ class Mesh {
   }
 
   readColours() {
-    const style = getComputedStyle(this.canvas);
-    this.colours = {};
-    for (const name of ["text", "soft", "back", "raised", "line", "accent", "bad", "c0", "c1", "c2", "c3", "c4", "c5", "c6"])
-      this.colours[name] = style.getPropertyValue(`--${name}`).trim();
+    super.readColours();
     this.isStill = false;
   }
 
   resize(width, height) {
-    const ratio = window.devicePixelRatio || 1;
-    [this.width, this.height, this.ratio] = [width, height, ratio];
-    for (const canvas of [this.canvas, this.still]) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.round(height * ratio);
-    }
-    this.canvas.style.width = `${width}px`;
-    this.canvas.style.height = `${height}px`;
+    super.resize(width, height, [this.still]);
     this.place();
   }
 
@@ -78,10 +67,32 @@ class Mesh {
     this.place();
   }
 
-  move(by) {
-    this.moved.x += by.x;
-    this.moved.y += by.y;
-    this.place();
+  // Dragging moves the mesh, which calls `moves`; a click calls `picks` with its place.
+  listen(moves, picks) {
+    const { canvas } = this;
+    let drag = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      drag = { ...this.pointed(event), moved: false };
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!drag) return;
+      const { x, y } = this.pointed(event);
+      drag.moved ||= Math.hypot(x - drag.x, y - drag.y) > 4;
+      if (!drag.moved) return;
+      this.moved.x += x - drag.x;
+      this.moved.y += y - drag.y;
+      [drag.x, drag.y] = [x, y];
+      this.place();
+      moves();
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      const was = drag;
+      drag = null;
+      if (was && !was.moved) picks(this.pointed(event));
+    });
+    canvas.addEventListener("pointercancel", () => { drag = null; });
   }
 
   // Where each host is, in pixels.
@@ -258,9 +269,7 @@ class Mesh {
     c.stroke();
     if (isLost && share === 1) {
       c.lineWidth = 2.5;
-      c.beginPath();
-      for (const side of [-1, 1]) { c.moveTo(x - 5, y - 5 * side); c.lineTo(x + 5, y + 5 * side); }
-      c.stroke();
+      this.cross(x, y, 5);
     } else if (radius >= 3) c.fillRect(x - 6, y - 4, 12, 8);
     if (radius >= LABELLED && us <= world.to[i]) this.drawName(world.frameName(i), x, y - 14);
   }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -122,9 +122,9 @@ def _programs(run: Run | Execution) -> str:
         return ""
     from slowhand.executing import report as of_programs
 
-    items = "".join(f"<li>{text(line)}</li>" for line in of_programs.account(run))
     rows = [(text(t["name"]), f"<code>{text(shlex.join(t['argv']))}</code>") for t in run.told]
-    return f"<ul>{items}</ul>{skeleton.table(('Program', 'Command'), rows, caption='What ran')}"
+    table = skeleton.table(("Program", "Command"), rows, caption="What ran")
+    return _items(of_programs.account(run)) + table
 
 
 def _row(row: list[Any], headings: list[str]) -> str:
@@ -177,13 +177,14 @@ def _figure(number: int, caption: str, draw: Callable[[Path], None]) -> str:
 def _troubles(summary: dict[str, Any], what: str) -> str:
     lines = []
     if failures := [*words.failures(summary)]:
-        items = "".join(f"<li>{text(line)}</li>" for line in failures)
-        lines.append(f"<h3>Why {what} failed</h3><ul>{items}</ul>")
-    if summary["losses"]:
-        losses = words.losses(summary["losses"])
-        items = "".join(f"<li>{text(line)}</li>" for line, _ in losses)
-        lines.append(f"<h3>Where datagrams were lost, and what changes it</h3><ul>{items}</ul>")
+        lines.append(f"<h3>Why {what} failed</h3>{_items(failures)}")
+    if losses := [line for line, _ in words.losses(summary["losses"])]:
+        lines.append(f"<h3>Where datagrams were lost, and what changes it</h3>{_items(losses)}")
     return "\n".join(lines)
+
+
+def _items(lines: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{text(line)}</li>' for line in lines)}</ul>"
 
 
 FAILED = "The first one that failed."
@@ -271,13 +272,8 @@ def _assumptions(run: Run | Execution) -> str:
 
 
 def _repeat(run: Run | Execution) -> str:
-    return "\n".join(map("".join, _commands(run)))
-
-
-def _commands(run: Run | Execution) -> Iterator[tuple[str, ...]]:
-    command = words.command(run)
-    yield (
-        "<p>The same scenario and seeds give the same numbers, with slowhand ",
-        _native.__version__,
+    return (
+        "<p>The same scenario and seeds give the same numbers, with slowhand "
+        f"{_native.__version__}\n on any computer:</p>"
+        f"<pre>{text(' '.join(words.command(run)))}</pre>"
     )
-    yield (" on any computer:</p><pre>", text(" ".join(command)), "</pre>")

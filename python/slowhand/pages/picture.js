@@ -7,28 +7,12 @@ const LAYERS = { messages: "c0", datagrams: "c4", segments: "c3", fragments: "c2
 const PARTS = ["c1", "c4", "c2", "c3", "c6", "c5", "c0"];
 const LEVELS = { transmit: 1, receive: 0.66, listen: 0.33 }; // heights of the radio's states
 
-class Picture {
+class Picture extends Drawing {
   constructor(canvas, events) {
-    this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    super(canvas);
     this.events = events;
     this.widths = new Map();
-  }
-
-  readColours() {
-    const style = getComputedStyle(this.canvas);
-    this.colours = {};
-    for (const name of ["text", "soft", "back", "raised", "line", "accent", "bad", "c0", "c1", "c2", "c3", "c4", "c5", "c6"])
-      this.colours[name] = style.getPropertyValue(`--${name}`).trim();
-  }
-
-  resize(width, height, left) {
-    const ratio = window.devicePixelRatio || 1;
-    [this.width, this.height, this.left, this.ratio] = [width, height, left, ratio];
-    this.canvas.width = Math.round(width * ratio);
-    this.canvas.height = Math.round(height * ratio);
-    this.canvas.style.width = `${width}px`;
-    this.canvas.style.height = `${height}px`;
+    this.left = 0; // the width of the labels
   }
 
   // Gives each lane its place. Returns the height of all.
@@ -261,20 +245,19 @@ class Picture {
   // The outcome as a shape: a cross, a full triangle, a hollow triangle.
   sign(state, x, y) {
     const { context: c, colours } = this;
-    c.beginPath();
     if (state === LOST) {
-      c.moveTo(x - 4, y - 4); c.lineTo(x + 4, y + 4);
-      c.moveTo(x + 4, y - 4); c.lineTo(x - 4, y + 4);
       c.strokeStyle = colours.bad;
       c.lineWidth = 2.5;
+      this.cross(x, y, 4);
     } else {
+      c.beginPath();
       c.moveTo(x, y - 5); c.lineTo(x + 5, y + 4); c.lineTo(x - 5, y + 4); c.closePath();
       c.fillStyle = state === NEEDED ? colours.text : colours.back;
       c.fill();
       c.strokeStyle = colours.text;
       c.lineWidth = 1.2;
+      c.stroke();
     }
-    c.stroke();
     c.lineWidth = 1;
   }
 

@@ -67,8 +67,7 @@ class Playback {
   }
 
   layOut() {
-    const width = this.view.clientWidth, height = this.view.clientHeight;
-    this.mesh.resize(width, height);
+    this.mesh.resize(this.view.clientWidth, this.view.clientHeight);
     this.drawStrip();
     this.redraw();
   }
@@ -235,14 +234,11 @@ class Playback {
 
   // ---- choosing
 
-  chooseFrame(i) {
-    this.shown = { node: -1, frame: i };
-    this.wrote = -Infinity;
-    this.redraw();
-  }
+  chooseFrame(frame) { this.choose({ node: -1, frame }); }
+  chooseNode(node) { this.choose({ node, frame: -1 }); }
 
-  chooseNode(node) {
-    this.shown = { node, frame: -1 };
+  choose(shown) {
+    this.shown = shown;
     this.wrote = -Infinity;
     this.redraw();
   }
@@ -266,9 +262,7 @@ class Playback {
     const isData = this.world.frameName(i).startsWith("data,") || this.world.frameName(i) === "data";
     if (carried) rows.push([isData ? "carries" : "belongs to", `${carried.name}, ${world.hostName(carried.from)} to ${world.hostName(carried.to)}`]);
     if (frames.comment[i] !== null) rows.push(["said of it", world.texts[frames.comment[i]]]);
-    const list = element("dl");
-    for (const [key, value] of rows) list.append(element("dt", key), element("dd", value));
-    const parts = [element("strong", world.frameName(i)), list];
+    const parts = [element("strong", world.frameName(i)), described(rows)];
     const { decoded } = world.data;
     if (decoded.frames[i]) parts.push(element("pre", decoded.frames[i].map((line) => decoded.lines[line]).join("\n"), { tabindex: 0, class: "decoded" }));
     if (octets[i]) parts.push(element("pre", dump(octets[i]), { tabindex: 0, class: "bytes" }));
@@ -277,7 +271,7 @@ class Playback {
 
   describeNode(node) {
     const { world, us } = this, { device, parent, energy_mj } = world.nodes[node], times = world.radioTimes(node, us);
-    const { queued, octets, forwarding } = world.buffersAt(node, us), list = element("dl");
+    const { queued, octets, forwarding } = world.buffersAt(node, us);
     const share = (of) => (!world.listens && of === LISTENS ? "not known" : us ? `${seconds(times[of] / 1e6)} (${fixed((100 * times[of]) / us, 2)} %)` : "0 s");
     const rows = [
       ["device", device], ["next hop", parent === null ? "none: it is the border router" : `node ${parent}`],
@@ -287,8 +281,7 @@ class Playback {
       ["the node uses", `${fixed(energy_mj, 3)} mJ until the end of the last handshake, with its processor`],
       ["queue", countOf(queued, "frame")], ["in reassembly", countOf(octets, "octet")], ["forwarding buffers", forwarding],
     ];
-    for (const [key, value] of rows) list.append(element("dt", key), element("dd", value));
-    return [element("strong", `node ${node}`), list];
+    return [element("strong", `node ${node}`), described(rows)];
   }
 
   // ---- what the reader does
@@ -329,48 +322,20 @@ class Playback {
   }
 
   listenToMesh() {
-    const { canvas } = this.mesh, place = (event) => {
-      const box = canvas.getBoundingClientRect();
-      return { x: event.clientX - box.left, y: event.clientY - box.top };
-    };
-    let drag = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      if (event.button) return;
-      drag = { at: place(event), moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!drag) return;
-      const at = place(event), by = { x: at.x - drag.at.x, y: at.y - drag.at.y };
-      drag.moved ||= Math.hypot(by.x, by.y) > 4;
-      if (!drag.moved) return;
-      drag.at = at;
-      this.mesh.move(by);
-      this.redraw();
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      const was = drag, { x, y } = place(event);
-      drag = null;
-      if (!was || was.moved) return;
+    this.mesh.listen(() => this.redraw(), ({ x, y }) => {
       const hit = this.mesh.hit(x, y, this.us, this.glow());
       if (hit?.frame !== undefined) this.chooseFrame(hit.frame);
       else this.chooseNode(hit?.node ?? -1);
     });
-    canvas.addEventListener("pointercancel", () => { drag = null; });
-    canvas.addEventListener("wheel", (event) => {
+    this.mesh.canvas.addEventListener("wheel", (event) => {
       if (!event.ctrlKey && !this.view.contains(document.activeElement)) return; // the page scrolls
       event.preventDefault();
-      this.zoom(1.0015 ** -event.deltaY, place(event));
+      this.zoom(1.0015 ** -event.deltaY, this.mesh.pointed(event));
     }, { passive: false });
-    const keys = {
+    onKeys(this.view, {
       " ": this.acts.play, n: this.acts.forth, p: this.acts.back, "+": this.acts.zoomIn, "=": this.acts.zoomIn, "-": this.acts.zoomOut,
       ArrowRight: () => this.nudge(1), ArrowLeft: () => this.nudge(-1), ArrowDown: () => this.walk(1), ArrowUp: () => this.walk(-1),
       Home: () => this.seek(0), End: () => this.seek(this.world.end), 0: () => this.zoom(1e-9), Escape: () => this.chooseNode(-1), "?": this.acts.help,
-    };
-    this.view.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.altKey || event.metaKey || !Object.hasOwn(keys, event.key)) return;
-      event.preventDefault();
-      keys[event.key]();
     });
   }
 

@@ -66,7 +66,6 @@ class Running {
       event.preventDefault();
       this.send({ set: event.target.elements.change.value });
     });
-    this.listenToMesh();
     this.source = new EventSource("events");
     this.source.onmessage = ({ data }) => this.heard(JSON.parse(data));
     this.source.onerror = () => { if (!this.ended) this.state.textContent = "The network does not answer."; };
@@ -108,6 +107,7 @@ class Running {
     this.present = new Present(nodes);
     this.mesh = new Mesh(this.view.querySelector("canvas"), this.present);
     this.mesh.readColours();
+    this.listenToMesh();
     this.resizes.observe(this.view);
     this.layOut();
     const draw = () => {
@@ -128,15 +128,10 @@ class Running {
     const { context: c, px, py, radius, colours } = this.mesh;
     c.strokeStyle = colours.bad;
     c.lineWidth = 3;
-    const cross = (x, y, r) => {
-      c.beginPath();
-      for (const side of [-1, 1]) { c.moveTo(x - r, y - r * side); c.lineTo(x + r, y + r * side); }
-      c.stroke();
-    };
-    for (const { node, on } of this.told.nodes) if (!on) cross(px[node], py[node], radius);
+    for (const { node, on } of this.told.nodes) if (!on) this.mesh.cross(px[node], py[node], radius);
     for (const link of this.cut) {
       const [a, b] = link.split(" ").map(Number);
-      cross((px[a] + px[b]) / 2, (py[a] + py[b]) / 2, 8);
+      this.mesh.cross((px[a] + px[b]) / 2, (py[a] + py[b]) / 2, 8);
     }
     if (this.chosen.link) {
       const [a, b] = this.chosen.link.split(" ").map(Number);
@@ -228,38 +223,16 @@ class Running {
   }
 
   listenToMesh() {
-    const canvas = this.view.querySelector("canvas");
-    let drag = null;
-    canvas.addEventListener("pointerdown", ({ offsetX: x, offsetY: y, pointerId }) => {
-      drag = { x, y, moved: false };
-      canvas.setPointerCapture(pointerId);
-    });
-    canvas.addEventListener("pointermove", ({ offsetX: x, offsetY: y }) => {
-      if (!drag || !this.mesh) return;
-      drag.moved ||= Math.hypot(x - drag.x, y - drag.y) > 4;
-      if (!drag.moved) return;
-      this.mesh.move({ x: x - drag.x, y: y - drag.y });
-      [drag.x, drag.y] = [x, y];
-    });
-    canvas.addEventListener("pointerup", ({ offsetX: x, offsetY: y }) => {
-      const was = drag;
-      drag = null;
-      if (!was || was.moved || !this.told) return;
+    this.mesh.listen(() => {}, ({ x, y }) => {
       const hit = this.mesh.hit(x, y, 0, 0), { px, py } = this.mesh;
       if (hit) return this.choose(hit);
       const far = (pair) => fromLine(x, y, px, py, ...pair.split(" ").map(Number));
       const [nearest] = this.pairs().sort((a, b) => far(a) - far(b));
       this.choose(nearest && far(nearest) < 12 ? { link: nearest } : {});
     });
-    canvas.addEventListener("pointercancel", () => { drag = null; });
-    const keys = {
+    onKeys(this.view, {
       ArrowDown: () => this.walkNodes(1), ArrowUp: () => this.walkNodes(-1), ArrowRight: () => this.walkLinks(1), ArrowLeft: () => this.walkLinks(-1),
       "+": () => this.mesh.zoom(1.5), "=": () => this.mesh.zoom(1.5), "-": () => this.mesh.zoom(1 / 1.5), 0: () => this.mesh.zoom(1e-9), Escape: () => this.choose({}),
-    };
-    this.view.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.altKey || event.metaKey || !Object.hasOwn(keys, event.key) || !this.told) return;
-      event.preventDefault();
-      keys[event.key]();
     });
   }
 

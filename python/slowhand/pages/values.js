@@ -1,5 +1,5 @@
 "use strict";
-// Values as text, and elements.
+// Values as text, elements, and what all pictures on a canvas do.
 
 // A time in microseconds, with as many decimals as a step of `step` microseconds needs.
 function time(us, step = 1) {
@@ -46,4 +46,59 @@ function outcomeOf({ start_s, end_s, outcome, reason }) {
   const took = seconds(end_s - start_s);
   if (outcome === "completed") return `The handshake completed in ${took}.`;
   return `The handshake failed after ${took}, ${outcome.replaceAll("_", " ")}${reason ? `: ${reason}` : ""}.`;
+}
+
+// Keys and what they say: a text, or the element that has it.
+function described(rows) {
+  const list = element("dl");
+  for (const [key, value] of rows) list.append(element("dt", key), value instanceof Element ? value : element("dd", value));
+  return list;
+}
+
+// Lets keys of an element do what `keys` has.
+function onKeys(box, keys) {
+  box.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || !Object.hasOwn(keys, event.key)) return;
+    event.preventDefault();
+    keys[event.key]();
+  });
+}
+
+// A canvas, in the colours of the page.
+class Drawing {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.context = canvas.getContext("2d");
+  }
+
+  readColours() {
+    const style = getComputedStyle(this.canvas);
+    this.colours = {};
+    for (const name of ["text", "soft", "back", "raised", "line", "accent", "bad", "c0", "c1", "c2", "c3", "c4", "c5", "c6"])
+      this.colours[name] = style.getPropertyValue(`--${name}`).trim();
+  }
+
+  resize(width, height, others = []) {
+    const ratio = window.devicePixelRatio || 1;
+    [this.width, this.height, this.ratio] = [width, height, ratio];
+    for (const canvas of [this.canvas, ...others]) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${height}px`;
+  }
+
+  // Where on it the pointer is.
+  pointed({ clientX, clientY }) {
+    const box = this.canvas.getBoundingClientRect();
+    return { x: clientX - box.left, y: clientY - box.top };
+  }
+
+  cross(x, y, r) {
+    const { context: c } = this;
+    c.beginPath();
+    for (const side of [-1, 1]) { c.moveTo(x - r, y - r * side); c.lineTo(x + r, y + r * side); }
+    c.stroke();
+  }
 }

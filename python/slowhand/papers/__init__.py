@@ -20,6 +20,7 @@ from typing import Any
 from slowhand import data
 from slowhand._native import __version__
 from slowhand.api import WorldError
+from slowhand.arguments import Complaint
 from slowhand.estimate import Estimate
 from slowhand.nearest import none_of
 from slowhand.papers.comparison import Paper, Row, Tally
@@ -29,7 +30,7 @@ COUNT = 1000
 """The number of worlds for each point, if not given."""
 
 
-class UnknownPaper(ValueError):
+class UnknownPaper(Complaint, ValueError):
     """There is no such paper, or no such part of it."""
 
 

@@ -13,6 +13,7 @@ import stat
 from pathlib import Path
 from typing import Any
 
+from slowhand.arguments import Complaint
 from slowhand.terminal import printable
 
 LONGEST_PATH = 107
@@ -28,7 +29,7 @@ LONGEST_ERROR = 400
 """The most characters of the network's words that are shown."""
 
 
-class ControlError(Exception):
+class ControlError(Complaint):
     """A network that cannot be asked, or refuses. The message says why."""
 
 

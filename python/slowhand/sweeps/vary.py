@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
 from slowhand._native import ScenarioError, override_value
+from slowhand.arguments import Complaint
 from slowhand.keys import Setting, toml
 from slowhand.terminal import printable
 
@@ -30,7 +31,7 @@ Plain: TypeAlias = str | float | bool
 """The values of a column of a data set: numbers are floats, so that 2.5 may follow 1 and 2."""
 
 
-class SweepError(ValueError):
+class SweepError(Complaint, ValueError):
     """A sweep that is not possible. The message says what was found and what is allowed."""
 
 

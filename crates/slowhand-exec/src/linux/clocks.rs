@@ -43,6 +43,11 @@ impl Clocks {
         self.now.saturating_add(duration)
     }
 
+    /// True if a deadline has passed, where there is one.
+    pub(crate) fn is_over(&self, deadline: Option<Nanos>) -> bool {
+        deadline.is_some_and(|deadline| deadline <= self.now)
+    }
+
     fn base(&self, clock: i32) -> Option<i64> {
         match clock {
             libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI | libc::CLOCK_REALTIME_ALARM => {

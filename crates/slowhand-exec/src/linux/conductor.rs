@@ -3,7 +3,7 @@
 use crate::error::ExecError;
 use crate::linux::clocks::{Nanos, SECOND};
 use crate::linux::team::Team;
-use crate::linux::tracer::{Rest, Stop, Task, Tracer};
+use crate::linux::tracer::{Rest, Stop, Task, Tracer, check_wall};
 use crate::linux::world::World;
 use crate::setup::{Ending, Setup, Until};
 use slowhand_net::address::{Host, NodeId};
@@ -93,7 +93,7 @@ impl<'w, 'a: 'scope, 'scope> Conductor<'w, 'a, 'scope> {
                 self.now = self.setup.duration.max(self.now);
                 return Ok(Some(Ending::Duration));
             }
-            self.check_wall()?;
+            check_wall(self.setup, self.began, self.now, Vec::new)?;
             self.now = next.max(self.now);
             if programs.is_some_and(|programs| programs <= next) {
                 return Ok(None);
@@ -168,16 +168,5 @@ impl<'w, 'a: 'scope, 'scope> Conductor<'w, 'a, 'scope> {
         if self.over.is_none() && is_over() {
             self.over = Some(self.now);
         }
-    }
-
-    fn check_wall(&self) -> Result<(), ExecError> {
-        if self.began.elapsed() <= self.setup.wall {
-            return Ok(());
-        }
-        Err(ExecError::Wall {
-            seconds: self.setup.wall.as_secs_f64(),
-            virtual_s: self.now as f64 / 1e9,
-            busy: "all programs wait".to_owned(),
-        })
     }
 }

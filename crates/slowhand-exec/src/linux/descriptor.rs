@@ -3,10 +3,11 @@
 //! The tracer has a copy of the descriptor. So it may make the file non-blocking for the time of one call: no other thread
 //! runs meanwhile.
 
+use crate::linux::kernel::{made, set_option};
 use crate::linux::tracee::Pid;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 /// `IP_LOCAL_PORT_RANGE` (Linux 6.3, include/uapi/linux/in.h): from which ports the kernel takes one for this socket.
 const IP_LOCAL_PORT_RANGE: i32 = 51;
@@ -46,23 +47,14 @@ impl PidFd {
     pub(crate) fn open(tid: Pid, process: Pid) -> Option<Self> {
         // SAFETY: the call takes two numbers.
         let open = |pid: Pid, flags: i32| unsafe { libc::syscall(libc::SYS_pidfd_open, pid, flags) };
-        let mut fd = open(tid, PIDFD_THREAD);
-        if fd < 0 {
-            fd = open(process, 0);
-        }
-        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
-        (fd >= 0).then(|| Self(unsafe { OwnedFd::from_raw_fd(fd as RawFd) }))
+        // SAFETY: the calls make a descriptor.
+        unsafe { made(open(tid, PIDFD_THREAD)).or_else(|_| made(open(process, 0))) }.ok().map(Self)
     }
 
     /// A copy of a descriptor. `None` if there is none of this number.
     pub(crate) fn copy(&self, fd: i32) -> Option<Descriptor> {
-        // SAFETY: the call takes three numbers.
-        let copy = unsafe { libc::syscall(libc::SYS_pidfd_getfd, self.0.as_raw_fd(), fd, 0) };
-        if copy < 0 {
-            return None;
-        }
-        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
-        let fd = unsafe { OwnedFd::from_raw_fd(copy as RawFd) };
+        // SAFETY: the call takes three numbers, and makes a descriptor.
+        let fd = unsafe { made(libc::syscall(libc::SYS_pidfd_getfd, self.0.as_raw_fd(), fd, 0)) }.ok()?;
         let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
         // SAFETY: `stat` is a valid place for the result.
         if unsafe { libc::fstat(fd.as_raw_fd(), stat.as_mut_ptr()) } < 0 {
@@ -134,12 +126,9 @@ impl Descriptor {
     /// Lets another socket wait as long as this one.
     pub(crate) fn copy_patience(&self, other: &Self) {
         for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
-            let Some(value) = self.option::<[i64; 2]>(libc::SOL_SOCKET, option) else { continue };
-            let length = size_of_val(&value) as libc::socklen_t;
-            // SAFETY: `value` has the length that `length` says.
-            unsafe {
-                libc::setsockopt(other.fd.as_raw_fd(), libc::SOL_SOCKET, option, (&raw const value).cast(), length)
-            };
+            if let Some(value) = self.option::<[i64; 2]>(libc::SOL_SOCKET, option) {
+                let _ = set_option(other, libc::SOL_SOCKET, option, &value); // it is one of this very socket
+            }
         }
     }
 
@@ -165,14 +154,8 @@ impl Descriptor {
 ///
 /// # Errors
 /// The kernel is older than 6.3, or the socket has no ports.
-pub(crate) fn set_port(socket: RawFd, port: u16) -> io::Result<()> {
-    let range = u32::from(port) << 16 | u32::from(port);
-    // SAFETY: the option reads a number of this length.
-    let result = unsafe {
-        let length = size_of_val(&range) as libc::socklen_t;
-        libc::setsockopt(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, (&raw const range).cast(), length)
-    };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+pub(crate) fn set_port(socket: &impl AsRawFd, port: u16) -> io::Result<()> {
+    set_option(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, &(u32::from(port) << 16 | u32::from(port)))
 }
 
 /// The number of an event file, in what proc(5) says of a descriptor.

@@ -1,7 +1,7 @@
 //! Reasons for which a thread has stopped: a call, a signal, a new thread, a new program, its end.
 
 use crate::error::ExecError;
-use crate::linux::spawn::NOT_STARTED;
+use crate::linux::spawn::{NOT_STARTED, not_started};
 use crate::linux::threads::{Call, State, Trial, Wait, is_caught};
 use crate::linux::tracee::{self, Change, Exit, Pid, Registers, SYSCALL_STOP};
 use crate::linux::tracer::Tracer;
@@ -35,11 +35,7 @@ impl Tracer<'_> {
                 event: event @ (libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE),
                 ..
             } => self.note_birth(tid, event)?,
-            Change::Stopped { event: libc::PTRACE_EVENT_VFORK_DONE, .. } => {
-                if let Some(thread) = self.threads.get_mut(tid) {
-                    thread.state = State::Runnable;
-                }
-            }
+            Change::Stopped { event: libc::PTRACE_EVENT_VFORK_DONE, .. } => self.set_state(tid, State::Runnable),
             Change::Stopped { event: libc::PTRACE_EVENT_EXEC, .. } => self.note_program(tid),
             Change::Stopped { event: 0, signal } => self.deliver(tid, signal),
             Change::Stopped { .. } => tracee::resume(tid, 0),
@@ -72,10 +68,8 @@ impl Tracer<'_> {
         if let Some(child) = tracee::event_message(tid) {
             self.adopt(child, program, Some(process))?;
         }
-        if event == libc::PTRACE_EVENT_VFORK
-            && let Some(thread) = self.threads.get_mut(tid)
-        {
-            thread.state = State::InVfork;
+        if event == libc::PTRACE_EVENT_VFORK {
+            self.set_state(tid, State::InVfork);
         }
         tracee::resume(tid, 0);
         Ok(())
@@ -95,10 +89,8 @@ impl Tracer<'_> {
             let running = &mut self.programs[place].running;
             if running.main == Some(process) {
                 if !running.has_begun && exit == Exit::Code(NOT_STARTED) {
-                    let program = &self.programs[place];
-                    let command = program.argv[0].to_string_lossy().into_owned();
                     let error = std::io::Error::other("it is not found, or it is no program for this machine");
-                    return Err(ExecError::Start { program: program.name.clone(), command, error });
+                    return Err(not_started(self.programs[place].told, error));
                 }
                 running.ended = Some((self.clocks.now, exit));
             }
@@ -125,9 +117,9 @@ impl Tracer<'_> {
         if let Some(thread) = self.threads.get_mut(tid) {
             thread.state = State::Running;
             (thread.trial, thread.resumed) = (None, None);
-            thread.forget_pidfd();
+            thread.pidfd = None; // it is another one if another thread was the first of its process
         }
-        self.renumber_running(tid);
+        self.running = tid; // it may have another number now
         if let Some(process) = self.processes.get_mut(&process) {
             process.timers.clear(); // execve(2)
         }
@@ -171,8 +163,7 @@ impl Tracer<'_> {
             return;
         }
         if [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal) {
-            let program = self.name_of(tid);
-            self.notes.add(&program, "was to be stopped by a signal, and was not: this is not possible here", false);
+            self.note(tid, "was to be stopped by a signal, and was not: this is not possible here", false);
             return tracee::resume(tid, 0);
         }
         if is_caught(tid, signal) {
@@ -206,9 +197,9 @@ impl Tracer<'_> {
     }
 
     /// Answers a call that is not made.
-    pub(crate) fn answer(&mut self, tid: Pid, mut registers: Registers, result: i64) {
+    pub(crate) fn answer(&mut self, tid: Pid, mut registers: Registers, result: Result<i64, i32>) {
         registers.orig_rax = u64::MAX;
-        registers.rax = result as u64;
+        registers.rax = result.unwrap_or_else(|error| -i64::from(error)) as u64;
         tracee::set_registers(tid, &registers);
         tracee::resume(tid, 0);
     }

@@ -2,90 +2,148 @@
 
 use libc::{BPF_ABS, BPF_JEQ, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, sock_filter};
 
+/// Calls that are handled alike.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Family {
+    /// They tell the time.
+    Clock,
+    /// They set the clock of the machine.
+    Setting,
+    Sleep,
+    /// They wait for a signal that has a handler.
+    Suspend,
+    /// They wait for a signal that is blocked.
+    Signal,
+    Yield,
+    Poll,
+    /// They read or write, or take a connection.
+    Transfer,
+    Connect,
+    /// They are answered here for sockets of TCP.
+    Stream,
+    Socket,
+    Lock,
+    Clone,
+    Futex,
+    /// They wait for a child.
+    Child,
+    /// They send a signal.
+    Kill,
+    Timer,
+    /// Timers that are files.
+    FileTimer,
+    Random,
+    /// Programs that use these have another way, which is trapped.
+    Absent,
+}
+
 /// The calls that tell the time, wait, draw random numbers, touch a socket, send a signal or make a thread.
-const TRAPPED: &[i64] = &[
-    // Clocks.
-    libc::SYS_clock_gettime,
-    libc::SYS_gettimeofday,
-    libc::SYS_time,
-    libc::SYS_times,
-    libc::SYS_getrusage,
-    libc::SYS_sysinfo,
-    libc::SYS_adjtimex,
-    libc::SYS_clock_adjtime,
-    libc::SYS_clock_settime,
-    libc::SYS_settimeofday,
-    // Sleeping.
-    libc::SYS_nanosleep,
-    libc::SYS_clock_nanosleep,
-    libc::SYS_pause,
-    libc::SYS_rt_sigsuspend,
-    libc::SYS_rt_sigtimedwait,
-    libc::SYS_sched_yield,
-    // Polling.
-    libc::SYS_poll,
-    libc::SYS_ppoll,
-    libc::SYS_select,
-    libc::SYS_pselect6,
-    libc::SYS_epoll_wait,
-    libc::SYS_epoll_pwait,
-    libc::SYS_epoll_pwait2,
-    // Files and sockets.
-    libc::SYS_read,
-    libc::SYS_readv,
-    libc::SYS_pread64,
-    libc::SYS_write,
-    libc::SYS_writev,
-    libc::SYS_recvfrom,
-    libc::SYS_recvmsg,
-    libc::SYS_recvmmsg,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
-    libc::SYS_sendmmsg,
-    libc::SYS_sendfile,
-    libc::SYS_accept,
-    libc::SYS_accept4,
-    libc::SYS_connect,
-    libc::SYS_bind,
-    libc::SYS_listen,
-    libc::SYS_socket,
-    libc::SYS_getsockname,
-    libc::SYS_getpeername,
-    libc::SYS_getsockopt,
-    libc::SYS_setsockopt,
-    libc::SYS_flock,
-    libc::SYS_io_uring_setup,
-    // Threads and processes.
-    libc::SYS_clone,
-    libc::SYS_clone3,
-    libc::SYS_futex,
-    libc::SYS_futex_waitv,
-    SYS_FUTEX_WAKE,
-    SYS_FUTEX_WAIT,
-    SYS_FUTEX_REQUEUE,
-    libc::SYS_wait4,
-    libc::SYS_waitid,
-    // Signals and timers.
-    libc::SYS_kill,
-    libc::SYS_tkill,
-    libc::SYS_tgkill,
-    libc::SYS_rt_sigqueueinfo,
-    libc::SYS_rt_tgsigqueueinfo,
-    libc::SYS_pidfd_send_signal,
-    libc::SYS_alarm,
-    libc::SYS_getitimer,
-    libc::SYS_setitimer,
-    libc::SYS_timer_create,
-    libc::SYS_timer_settime,
-    libc::SYS_timer_gettime,
-    libc::SYS_timer_getoverrun,
-    libc::SYS_timer_delete,
-    libc::SYS_timerfd_create,
-    libc::SYS_timerfd_settime,
-    libc::SYS_timerfd_gettime,
-    // Randomness.
-    libc::SYS_getrandom,
+const TRAPPED: &[(Family, &[i64])] = &[
+    (
+        Family::Clock,
+        &[
+            libc::SYS_clock_gettime,
+            libc::SYS_gettimeofday,
+            libc::SYS_time,
+            libc::SYS_times,
+            libc::SYS_getrusage,
+            libc::SYS_sysinfo,
+        ],
+    ),
+    (Family::Setting, &[libc::SYS_adjtimex, libc::SYS_clock_adjtime, libc::SYS_clock_settime, libc::SYS_settimeofday]),
+    (Family::Sleep, &[libc::SYS_nanosleep, libc::SYS_clock_nanosleep]),
+    (Family::Suspend, &[libc::SYS_pause, libc::SYS_rt_sigsuspend]),
+    (Family::Signal, &[libc::SYS_rt_sigtimedwait]),
+    (Family::Yield, &[libc::SYS_sched_yield]),
+    (
+        Family::Poll,
+        &[
+            libc::SYS_poll,
+            libc::SYS_ppoll,
+            libc::SYS_select,
+            libc::SYS_pselect6,
+            libc::SYS_epoll_wait,
+            libc::SYS_epoll_pwait,
+            libc::SYS_epoll_pwait2,
+        ],
+    ),
+    (
+        Family::Transfer,
+        &[
+            libc::SYS_read,
+            libc::SYS_readv,
+            libc::SYS_pread64,
+            libc::SYS_write,
+            libc::SYS_writev,
+            libc::SYS_recvfrom,
+            libc::SYS_recvmsg,
+            libc::SYS_recvmmsg,
+            libc::SYS_sendto,
+            libc::SYS_sendmsg,
+            libc::SYS_sendmmsg,
+            libc::SYS_sendfile,
+            libc::SYS_accept,
+            libc::SYS_accept4,
+        ],
+    ),
+    (Family::Connect, &[libc::SYS_connect]),
+    (
+        Family::Stream,
+        &[
+            libc::SYS_bind,
+            libc::SYS_listen,
+            libc::SYS_getsockname,
+            libc::SYS_getpeername,
+            libc::SYS_getsockopt,
+            libc::SYS_setsockopt,
+        ],
+    ),
+    (Family::Socket, &[libc::SYS_socket]),
+    (Family::Lock, &[libc::SYS_flock]),
+    (Family::Clone, &[libc::SYS_clone, libc::SYS_clone3]),
+    (Family::Futex, &[libc::SYS_futex]),
+    (Family::Child, &[libc::SYS_wait4, libc::SYS_waitid]),
+    (
+        Family::Kill,
+        &[
+            libc::SYS_kill,
+            libc::SYS_tkill,
+            libc::SYS_tgkill,
+            libc::SYS_rt_sigqueueinfo,
+            libc::SYS_rt_tgsigqueueinfo,
+            libc::SYS_pidfd_send_signal,
+        ],
+    ),
+    (
+        Family::Timer,
+        &[
+            libc::SYS_alarm,
+            libc::SYS_getitimer,
+            libc::SYS_setitimer,
+            libc::SYS_timer_create,
+            libc::SYS_timer_settime,
+            libc::SYS_timer_gettime,
+            libc::SYS_timer_getoverrun,
+            libc::SYS_timer_delete,
+        ],
+    ),
+    (Family::FileTimer, &[libc::SYS_timerfd_create, libc::SYS_timerfd_settime, libc::SYS_timerfd_gettime]),
+    (Family::Random, &[libc::SYS_getrandom]),
+    (
+        Family::Absent,
+        &[libc::SYS_io_uring_setup, libc::SYS_futex_waitv, SYS_FUTEX_WAKE, SYS_FUTEX_WAIT, SYS_FUTEX_REQUEUE],
+    ),
 ];
+
+/// The calls that are trapped whatever their arguments are, but for [`CHANGES`].
+fn trapped() -> impl Iterator<Item = &'static i64> {
+    TRAPPED.iter().flat_map(|(_, calls)| *calls)
+}
+
+/// The family of one of these.
+pub(crate) fn family(call: i64) -> Option<Family> {
+    TRAPPED.iter().find(|(_, calls)| calls.contains(&call)).map(|(family, _)| *family)
+}
 
 /// The calls that change what programs at other hosts can see: folders and the attributes of files, objects of System V and of
 /// POSIX with names, keys, the name of the machine. What opens a file for writing is in [`TRAPPED_FOR`].
@@ -172,9 +230,9 @@ const LOCKS: &[u32] = &[
 const SYS_FCHMODAT2: i64 = 452;
 
 /// Linux, arch/x86/entry/syscalls/syscall_64.tbl.
-pub(crate) const SYS_FUTEX_WAKE: i64 = 454;
-pub(crate) const SYS_FUTEX_WAIT: i64 = 455;
-pub(crate) const SYS_FUTEX_REQUEUE: i64 = 456;
+const SYS_FUTEX_WAKE: i64 = 454;
+const SYS_FUTEX_WAIT: i64 = 455;
+const SYS_FUTEX_REQUEUE: i64 = 456;
 
 /// `AUDIT_ARCH_X86_64` (Linux, include/uapi/linux/audit.h): the machine, with the bits for 64-bit and little endian.
 const ARCHITECTURE: u32 = 62 | 0x8000_0000 | 0x4000_0000;
@@ -193,13 +251,13 @@ pub(crate) fn program() -> Vec<sock_filter> {
     let of_values: usize = TRAPPED_FOR.iter().map(|(_, _, values)| 2 + values.tests().len()).sum();
     let (load, answer) = (BPF_LD | BPF_W | BPF_ABS, BPF_RET | BPF_K);
     // At the end stand: let it run; trap it.
-    let runs = 4 + TRAPPED.len() + CHANGES.len() + of_values;
+    let runs = 4 + trapped().count() + CHANGES.len() + of_values;
     let mut program = vec![statement(load, ARCH)];
     // The calls of 32-bit programs have other numbers: all of them are trapped.
     add_jump(&mut program, BPF_JEQ, ARCHITECTURE, None, Some(runs + 1));
     program.push(statement(load, NUMBER));
     add_jump(&mut program, BPF_JSET, X32, Some(runs + 1), None);
-    for &call in TRAPPED.iter().chain(CHANGES) {
+    for &call in trapped().chain(CHANGES) {
         add_jump(&mut program, BPF_JEQ, call as u32, Some(runs + 1), None);
     }
     for (call, argument, values) in TRAPPED_FOR {
@@ -307,7 +365,7 @@ mod tests {
 
     #[test]
     fn the_filter_traps_what_it_says() {
-        for &call in TRAPPED.iter().chain(CHANGES) {
+        for &call in trapped().chain(CHANGES) {
             assert!(is_trapped(call, [0; 3]), "{call}");
         }
         for call in [libc::SYS_mmap, libc::SYS_close, libc::SYS_brk, libc::SYS_execve, libc::SYS_rt_sigaction] {

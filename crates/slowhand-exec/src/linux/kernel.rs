@@ -4,6 +4,7 @@
 //! echo goes through the interface before any program starts.
 
 use crate::error::ExecError;
+use crate::linux::tracee::Plain;
 use slowhand_live::link::{self, Address, Change, Route};
 use slowhand_live::tun::{Device, LARGEST_PACKET, Side};
 use slowhand_net::address::Host;
@@ -11,7 +12,8 @@ use slowhand_net::ip::{Ipv6Header, checksum, next_header};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::net::Ipv6Addr;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The name of the interface.
@@ -28,7 +30,7 @@ const QUEUE: u32 = 10_000;
 pub(crate) struct Kernel {
     pub(crate) host: Host,
     tun: Device,
-    namespace: File,
+    pub(crate) namespace: Namespace,
     buffer: Vec<u8>,
 }
 
@@ -44,32 +46,29 @@ const SETTINGS: &[(&str, &str)] = &[
     ("conf/slowhand0/dad_transmits", "0"),
 ];
 
-/// The namespace of this thread, to come back to it.
-#[derive(Debug)]
-pub(crate) struct Home(File);
+/// A network namespace.
+#[derive(Clone, Debug)]
+pub(crate) struct Namespace(Arc<File>);
 
-impl Home {
-    pub(crate) fn new() -> io::Result<Self> {
-        File::open("/proc/thread-self/ns/net").map(Self)
+impl Namespace {
+    /// That of this thread, to come back to it.
+    pub(crate) fn here() -> io::Result<Self> {
+        File::open("/proc/thread-self/ns/net").map(|file| Self(Arc::new(file)))
     }
 
+    /// This thread is in it from now on.
     pub(crate) fn enter(&self) -> io::Result<()> {
-        enter(&self.0)
+        // SAFETY: the call takes a descriptor and a number.
+        checked(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }.into())
     }
-}
-
-fn enter(namespace: &File) -> io::Result<()> {
-    // SAFETY: the call takes a descriptor and a number.
-    checked(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) }.into())
 }
 
 impl Kernel {
     /// Makes the kernel of a host. Afterwards the thread is in its namespace.
     pub(crate) fn new(host: Host) -> Result<Self, ExecError> {
-        let failed = |what: &'static str| move |error| ExecError::Kernel { what, error };
         // SAFETY: the call takes a number.
         checked(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into()).map_err(failed("make a network namespace"))?;
-        let namespace = File::open("/proc/thread-self/ns/net").map_err(failed("open the network namespace"))?;
+        let namespace = Namespace::here().map_err(failed("open the network namespace"))?;
         let tun = Device::attach(NAME).map_err(failed("open /dev/net/tun"))?;
         // The interface goes with its namespace, which the kernel removes when it has time. Else closing it takes 35 ms (measured, Linux 6.18).
         // SAFETY: the request takes a number.
@@ -97,11 +96,6 @@ impl Kernel {
         link::set_up(NAME, &change, &[address], Route { destination: link::EVERYWHERE, source: None })
     }
 
-    /// Lets a program start in the namespace of this host.
-    pub(crate) fn enter(&self) -> io::Result<()> {
-        enter(&self.namespace)
-    }
-
     /// Hands a packet to the kernel. Returns false if it does not take it.
     pub(crate) fn write(&mut self, packet: &[u8]) -> bool {
         self.tun.write(packet).is_ok()
@@ -116,7 +110,7 @@ impl Kernel {
     /// The number of packets that the kernel has dropped after programs had sent them: more than its queue has room for. Afterwards the
     /// thread is in the namespace of this host.
     pub(crate) fn dropped(&self) -> u64 {
-        let text = self.enter().and_then(|()| std::fs::read_to_string("/proc/thread-self/net/dev"));
+        let text = self.namespace.enter().and_then(|()| std::fs::read_to_string("/proc/thread-self/net/dev"));
         text.ok().as_deref().and_then(dropped).unwrap_or(0)
     }
 
@@ -146,18 +140,24 @@ const ECHO_REPLY: u8 = 129;
 /// An ICMPv6 echo request without data, from an address that is nobody's.
 fn echo_request(destination: Ipv6Addr) -> Vec<u8> {
     let mut message = [ECHO_REQUEST, 0, 0, 0, 0, 0, 0, 0];
-    let header = Ipv6Header {
-        traffic_class: 0,
-        flow_label: 0,
-        payload_length: message.len() as u16,
-        next_header: next_header::ICMPV6,
-        hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-        source: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0xffff, 1),
-        destination,
-    };
+    let source = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0xffff, 1);
+    let header = header(source, destination, next_header::ICMPV6, &message);
     let sum = checksum::transport(header.source, destination, header.next_header, &message);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     [&header.emit()[..], &message].concat()
+}
+
+/// The header of a packet.
+pub(crate) fn header(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, payload: &[u8]) -> Ipv6Header {
+    Ipv6Header {
+        traffic_class: 0,
+        flow_label: 0,
+        payload_length: payload.len() as u16,
+        next_header,
+        hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
+        source,
+        destination,
+    }
 }
 
 /// The packets that were dropped on their way out (proc_pid_net(5): after the name stand 8 numbers of those that came, and errors
@@ -167,9 +167,32 @@ fn dropped(devices: &str) -> Option<u64> {
     numbers.split_whitespace().nth(8 + 3)?.parse().ok()
 }
 
+/// Makes the error of the kernel one of an operation that it has refused.
+pub(crate) fn failed(what: &'static str) -> impl Fn(io::Error) -> ExecError {
+    move |error| ExecError::Kernel { what, error }
+}
+
 /// The error of a call, if it is one.
 pub(crate) fn checked(result: i64) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// The result of a call that makes a descriptor.
+///
+/// # Safety
+/// It is one: nobody else has the descriptor.
+pub(crate) unsafe fn made(result: i64) -> io::Result<OwnedFd> {
+    checked(result)?;
+    // SAFETY: as above.
+    Ok(unsafe { OwnedFd::from_raw_fd(result as RawFd) })
+}
+
+/// Sets an option of a socket.
+pub(crate) fn set_option<T: Plain>(socket: &impl AsRawFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: `value` has the length that `length` says.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const *value).cast(), length) };
+    checked(result.into())
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use slowhand_net::address::Host;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::net::{Ipv6Addr, UdpSocket};
-use std::os::fd::AsRawFd;
 
 /// Checks what the machine must have. A user who is not root becomes the root of a user namespace, so this must be called before
 /// the process has a second thread. From then on the process dies with the thread that has started it, and so do its programs.
@@ -90,7 +89,7 @@ fn try_calls() -> Result<(), String> {
         .map_err(failed("make namespaces of mounts and processes"))?;
     let _kernel = Kernel::new(Host::Internet).map_err(contained)?;
     let socket = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0)).map_err(failed("make a socket of IPv6"))?;
-    set_port(socket.as_raw_fd(), 1).map_err(|error| {
+    set_port(&socket, 1).map_err(|error| {
         let option = "a socket cannot have its own range of ports (IP_LOCAL_PORT_RANGE)";
         format!("{option}: {error}; Linux 6.3 or newer is needed, as Debian 13 or Ubuntu 24.04 have")
     })?;

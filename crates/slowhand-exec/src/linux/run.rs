@@ -2,7 +2,7 @@
 
 use crate::error::ExecError;
 use crate::linux::conductor::Conductor;
-use crate::linux::kernel::{Home, Kernel};
+use crate::linux::kernel::{Kernel, Namespace, failed};
 use crate::linux::names::NameFile;
 use crate::linux::notes::Notes;
 use crate::linux::spawn::Streams;
@@ -34,16 +34,15 @@ const OPENSSL_WITHOUT_RDRAND: (&str, &str) = ("OPENSSL_ia32cap", "~0x40000000000
 /// See [`ExecError`]; then nothing is left behind.
 pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, ExecError> {
     let plan = Plan::new(scenario)?;
-    let failed = |what: &'static str| move |error| ExecError::Kernel { what, error };
-    let home = Home::new().map_err(failed("open the network namespace"))?;
+    let home = Namespace::here().map_err(failed("open the network namespace"))?;
     let kernels = kernels(setup)?;
     let mut programs = programs(setup, seed)?;
     let mut world = World::new(scenario, &plan, seed, setup.capture.as_deref(), setup.explain.is_some())?;
     let names = NameFile::new(scenario, &plan).map_err(failed("write the names of the hosts"))?;
     let hosts: Vec<Host> = kernels.iter().map(|kernel| kernel.host).collect();
     let tracer = |(number, kernel): (usize, Kernel)| {
-        let streams = TcpStreams::new(scenario, kernel.host, number as u64, seed);
-        let own = programs.extract_if(.., |program| setup.programs[program.place].host == kernel.host).collect();
+        let streams = TcpStreams::new(scenario, &kernel, number as u64, seed);
+        let own = programs.extract_if(.., |program| program.told.host == kernel.host).collect();
         Tracer::new(setup, streams, kernel, own, names.path())
     };
     let tracers = kernels.into_iter().enumerate().map(tracer).collect();
@@ -57,15 +56,15 @@ pub fn run(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Report, Exec
     home.enter().map_err(failed("come back from a network namespace"))?;
     let traps = tracers.iter().map(|tracer| tracer.traps).sum();
     let notes = Notes::list(tracers.iter_mut().map(|tracer| std::mem::take(&mut tracer.notes)));
-    let mut programs: Vec<Program> = tracers.into_iter().flat_map(|tracer| tracer.programs).collect();
+    let mut programs: Vec<Program<'_>> = tracers.into_iter().flat_map(|tracer| tracer.programs).collect();
     programs.sort_by_key(|program| program.place);
     let mut secrets = Vec::new();
     let finished_hosts = world.finished_hosts();
-    let report = |(program, told): (Program, &crate::setup::Program)| {
-        let asked = told.success.as_ref().map(|success| (success, finished_hosts.contains(&told.host)));
-        report(program, asked, &mut world, &mut secrets)
+    let report = |program: Program<'_>| {
+        let has_finished = finished_hosts.contains(&program.told.host);
+        report(program, has_finished, &mut world, &mut secrets)
     };
-    let programs: Vec<ProgramReport> = programs.into_iter().zip(&setup.programs).map(report).collect();
+    let programs: Vec<ProgramReport> = programs.into_iter().map(report).collect();
     let (frames, bytes_phy, refused) = world.counts();
     let finished = world.finish(secrets, scenario, setup.explain); // also a capture of a run that has failed is complete until then
     let ending = ended?;
@@ -112,34 +111,31 @@ fn kernels(setup: &Setup) -> Result<Vec<Kernel>, ExecError> {
     Ok(made?.into_iter().flatten().collect())
 }
 
-fn programs(setup: &Setup, seed: u64) -> Result<Vec<Program>, ExecError> {
+fn programs(setup: &Setup, seed: u64) -> Result<Vec<Program<'_>>, ExecError> {
     let streams = RandomStreams::new(seed);
-    let of = |(number, program): (usize, &crate::setup::Program)| {
-        let failed = |error: io::Error| match error.raw_os_error() {
+    let of = |place: usize| {
+        let told = &setup.programs[place];
+        let refused = |error: io::Error| match error.raw_os_error() {
             Some(libc::EMFILE) => ExecError::Requirement(format!(
                 "there are too many programs, {}: this user may not open as many files; see ulimit -n",
                 setup.programs.len()
             )),
-            _ => ExecError::Kernel { what: "make the streams of a program", error },
+            _ => failed("make the streams of a program")(error),
         };
-        let mut input = program.input.clone();
+        let mut input = told.input.clone();
         input.sort_by_key(|(at, _)| *at);
         input.reverse();
         Ok(Program {
-            place: number,
-            name: program.name.clone(),
-            is_client: program.is_client,
-            start: program.start,
-            compute: program.compute,
-            streams: Streams::new().map_err(failed)?,
+            place,
+            told,
+            streams: Streams::new().map_err(refused)?,
             input,
-            random: Xoshiro256PlusPlus::from_seed(streams.derive("program", number as u64)),
+            random: Xoshiro256PlusPlus::from_seed(streams.derive("program", place as u64)),
             running: Running::default(),
-            argv: program.argv.clone(),
-            environment: environment(&program.environment),
+            environment: environment(&told.environment),
         })
     };
-    setup.programs.iter().enumerate().map(of).collect()
+    (0..setup.programs.len()).map(of).collect()
 }
 
 /// That of this process, what makes libraries reproducible, where they write the secrets of sessions; and what is told, which
@@ -155,11 +151,10 @@ fn environment(told: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
     environment
 }
 
-/// The report of a program, of which somebody may have asked when it has done what it was to do, and whether a handshake is
-/// complete at its host.
+/// The report of a program; whether a handshake is complete at its host is known.
 fn report(
-    mut program: Program,
-    asked: Option<(&Success, bool)>,
+    mut program: Program<'_>,
+    has_finished: bool,
     world: &mut World<'_>,
     secrets: &mut Vec<String>,
 ) -> ProgramReport {
@@ -170,19 +165,19 @@ fn report(
     world.note_output(&stderr);
     world.note_output(format!("{:?}", running.ended).as_bytes());
     let exit = running.ended.map(|(_, exit)| exit);
-    let is_done = |(success, has_finished): (&Success, bool)| {
+    let is_done = |success: &Success| {
         success.exit.is_none_or(|code| exit == Some(Exit::Code(code.get() as i32)))
             && success.output.as_ref().is_none_or(|text| has(&stdout, text) || has(&stderr, text))
             && success.finished.is_none_or(|wanted| wanted == has_finished)
     };
     ProgramReport {
-        name: program.name,
+        name: program.told.name.clone(),
         started_s: running.started.map(|at| at as f64 / 1e9),
         ended_s: running.ended.map(|(at, _)| at as f64 / 1e9),
         exit,
         stdout: shown(&stdout),
         stderr: shown(&stderr),
-        success: asked.map(is_done),
+        success: program.told.success.as_ref().map(is_done),
     }
 }
 

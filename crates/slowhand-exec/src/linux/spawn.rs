@@ -5,12 +5,13 @@
 
 use crate::error::ExecError;
 use crate::linux::filter;
-use crate::linux::kernel::checked;
+use crate::linux::kernel::{checked, made};
 use crate::linux::tracee::{self, Change, Pid};
+use crate::setup::Program;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -33,16 +34,12 @@ pub(crate) struct Streams {
 
 impl Streams {
     pub(crate) fn new() -> io::Result<Self> {
-        let mut ends = [0; 2];
-        // SAFETY: `ends` has room for two descriptors.
-        checked(unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) }.into())?;
+        let (input, feed) = io::pipe()?;
         // SAFETY: the call takes numbers.
-        checked(unsafe { libc::fcntl(ends[1], libc::F_SETFL, libc::O_NONBLOCK) }.into())?;
-        // SAFETY: the kernel has just made these descriptors, so nobody else has them.
-        let [input, feed] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+        checked(unsafe { libc::fcntl(feed.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) }.into())?;
         Ok(Self {
-            input: Some(input),
-            feed: Some(feed.into()),
+            input: Some(input.into()),
+            feed: Some(OwnedFd::from(feed).into()),
             outputs: [memory_file()?, memory_file()?, memory_file()?],
         })
     }
@@ -66,13 +63,10 @@ impl Streams {
 /// A file that is nowhere on a disk.
 fn memory_file() -> io::Result<File> {
     // SAFETY: the name ends in a zero.
-    let fd = unsafe { libc::memfd_create(c"slowhand".as_ptr(), libc::MFD_CLOEXEC) };
-    checked(fd.into())?;
-    // SAFETY: the kernel has just made this descriptor, so nobody else has it.
-    let file = unsafe { File::from_raw_fd(fd) };
+    let file = unsafe { made(libc::memfd_create(c"slowhand".as_ptr(), libc::MFD_CLOEXEC).into())? };
     // SAFETY: the call takes numbers.
-    checked(unsafe { libc::fcntl(fd, libc::F_SETFL, libc::O_APPEND) }.into())?;
-    Ok(file)
+    checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) }.into())?;
+    Ok(file.into())
 }
 
 /// The data that the new process needs, made before it: it must not allocate.
@@ -96,14 +90,12 @@ const STACK: usize = 1024;
 /// Starts a program in the network namespace of this thread. Returns the number of our first process of its namespace, which
 /// has stopped and is traced.
 pub(crate) fn start(
-    name: &str,
-    argv: &[OsString],
+    told: &Program,
     environment: &[(OsString, OsString)],
     streams: &Streams,
     names: &Path,
 ) -> Result<Pid, ExecError> {
-    let command = argv[0].to_string_lossy().into_owned();
-    let failed = |error| ExecError::Start { program: name.to_owned(), command: command.clone(), error };
+    let (argv, failed) = (&told.argv, |error| not_started(told, error));
     let c_string = |text: &OsStr| CString::new(text.as_bytes()).map_err(|error| failed(error.into()));
     let words = argv.iter().map(|word| c_string(word)).collect::<Result<Vec<_>, _>>()?;
     let variables = environment
@@ -140,6 +132,12 @@ pub(crate) fn start(
         Change::Ended(_) => return Err(failed(io::Error::other("ptrace is not allowed here"))),
     }
     Ok(pid)
+}
+
+/// The error of a program that does not start.
+pub(crate) fn not_started(told: &Program, error: io::Error) -> ExecError {
+    let command = told.argv[0].to_string_lossy().into_owned();
+    ExecError::Start { program: told.name.clone(), command, error }
 }
 
 /// The descriptors 0 to 3 of the program.

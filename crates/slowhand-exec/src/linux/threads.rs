@@ -30,7 +30,7 @@ pub(crate) struct Thread {
     pub(crate) computes_since: Option<u64>,
     /// True if it is to be stopped where it computes.
     pub(crate) is_stopped: bool,
-    pidfd: Option<PidFd>,
+    pub(crate) pidfd: Option<PidFd>,
 }
 
 /// The state of a thread.
@@ -282,11 +282,6 @@ impl Thread {
             self.pidfd = PidFd::open(self.tid, self.process);
         }
         self.pidfd.as_ref()?.copy(fd as i32)
-    }
-
-    /// Begins a program: the descriptor of the process is another one if another thread was its first.
-    pub(crate) fn forget_pidfd(&mut self) {
-        self.pidfd = None;
     }
 }
 

@@ -184,6 +184,26 @@ pub(crate) fn write_value<T: Plain>(tid: Pid, address: u64, value: &T) -> bool {
     write(tid, address, octets)
 }
 
+/// A value of a thread's memory, for a call that fails if it is not there.
+pub(crate) fn get<T: Plain>(tid: Pid, address: u64) -> Result<T, i32> {
+    read_value(tid, address).ok_or(libc::EFAULT)
+}
+
+/// Writes the answer of a call into a thread's memory. The result of the call is 0, or an error.
+pub(crate) fn put<T: Plain>(tid: Pid, address: u64, value: &T) -> Result<i64, i32> {
+    if write_value(tid, address, value) { Ok(0) } else { Err(libc::EFAULT) }
+}
+
+/// Does this where the thread wants the answer: a null pointer says that it does not.
+pub(crate) fn put_if_wanted<T: Plain>(tid: Pid, address: u64, value: &T) -> Result<i64, i32> {
+    if address == 0 { Ok(0) } else { put(tid, address, value) }
+}
+
+/// A value whose address may be null: then there is none. It is none either if it cannot be read.
+pub(crate) fn value_at<T: Plain>(tid: Pid, address: u64) -> Option<T> {
+    (address != 0).then(|| read_value(tid, address)).flatten()
+}
+
 /// A type without padding that may have any octets.
 ///
 /// # Safety

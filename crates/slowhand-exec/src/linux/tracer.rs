@@ -4,7 +4,7 @@ use crate::error::ExecError;
 use crate::linux::clocks::{Clocks, Nanos};
 use crate::linux::filter;
 use crate::linux::firmware::Link;
-use crate::linux::kernel::Kernel;
+use crate::linux::kernel::{Kernel, failed};
 use crate::linux::notes::Notes;
 use crate::linux::spawn::{self, Streams};
 use crate::linux::streams::{self, Outgoing};
@@ -12,10 +12,11 @@ use crate::linux::threads::{
     Call, Direction, FileTimer, MOST_THREADS, Process, Running, State, Thread, Threads, deliverable, stat,
 };
 use crate::linux::tracee::{self, Change, Pid};
-use crate::setup::Setup;
+use crate::setup::{self, Setup};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slowhand_net::ip::{Ipv6Header, next_header};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -41,20 +42,16 @@ const TICKS: f64 = 100.0;
 const NEVER_TRIED: u64 = u64::MAX;
 
 /// A program that runs.
-pub(crate) struct Program {
+pub(crate) struct Program<'a> {
     /// Its place among all programs.
     pub(crate) place: usize,
-    pub(crate) name: String,
-    pub(crate) is_client: bool,
-    pub(crate) start: Nanos,
-    pub(crate) compute: Nanos,
+    pub(crate) told: &'a setup::Program,
     pub(crate) streams: Streams,
     /// The octets for its standard input, and their times, in the order of time, the last one first.
     pub(crate) input: Vec<(Nanos, Vec<u8>)>,
     pub(crate) random: Xoshiro256PlusPlus,
     pub(crate) running: Running,
-    pub(crate) argv: Vec<std::ffi::OsString>,
-    pub(crate) environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    pub(crate) environment: Vec<(OsString, OsString)>,
 }
 
 /// Why a host comes to run.
@@ -96,7 +93,7 @@ pub(crate) struct Tracer<'a> {
     pub(crate) kernel: Kernel,
     /// The interface that firmware has made.
     pub(crate) link: Option<Link>,
-    pub(crate) programs: Vec<Program>,
+    pub(crate) programs: Vec<Program<'a>>,
     pub(crate) threads: Threads,
     pub(crate) processes: BTreeMap<Pid, Process>,
     /// Timers that are files, by the number of their file.
@@ -127,7 +124,7 @@ pub(crate) struct Tracer<'a> {
     /// True if a thread is about to do that for the first time.
     pub(crate) wants_turn: bool,
     /// The thread that runs.
-    running: Pid,
+    pub(crate) running: Pid,
     /// Changes of threads that this host does not know: of new ones, before their maker told of them, or of other hosts.
     pub(crate) strays: Vec<(Pid, Change)>,
     /// Changes of threads that waited in the kernel, while another one ran.
@@ -142,7 +139,7 @@ impl<'a> Tracer<'a> {
         setup: &'a Setup,
         streams: streams::Streams,
         kernel: Kernel,
-        programs: Vec<Program>,
+        programs: Vec<Program<'a>>,
         names: &'a Path,
     ) -> Self {
         Self {
@@ -199,7 +196,7 @@ impl<'a> Tracer<'a> {
 
     fn rest(&mut self) -> Rest {
         let in_kernel = |thread: &Thread| matches!(thread.state, State::InKernel { .. } | State::InVfork);
-        let mut clients = self.programs.iter().filter(|program| program.is_client);
+        let mut clients = self.programs.iter().filter(|program| program.told.is_client);
         Rest {
             outgoing: std::mem::take(&mut self.outgoing),
             deadline: self.next_deadline(),
@@ -213,18 +210,18 @@ impl<'a> Tracer<'a> {
     fn start_due(&mut self) -> Result<(), ExecError> {
         for place in 0..self.programs.len() {
             let program = &self.programs[place];
-            if program.running.started.is_some() || program.start > self.clocks.now {
+            if program.running.started.is_some() || program.told.start > self.clocks.now {
                 continue;
             }
-            let refused = |error| ExecError::Kernel { what: "enter a network namespace", error };
-            self.kernel.enter().map_err(refused)?;
-            let first = spawn::start(&program.name, &program.argv, &program.environment, &program.streams, self.names)?;
+            let refused = failed("enter a network namespace");
+            self.kernel.namespace.enter().map_err(&refused)?;
+            let first = spawn::start(program.told, &program.environment, &program.streams, self.names)?;
             let running = &mut self.programs[place].running;
             (running.first, running.started) = (Some(first), Some(self.clocks.now));
             self.programs[place].streams.begin();
             tracee::resume(first, 0);
             while self.programs[place].running.main.is_none() && self.programs[place].running.first.is_some() {
-                let change = tracee::change_of(first).map_err(refused)?;
+                let change = tracee::change_of(first).map_err(&refused)?;
                 self.handle(first, change)?;
             }
         }
@@ -276,14 +273,14 @@ impl<'a> Tracer<'a> {
         let Some(thread) = self.threads.get(tid).filter(|_| !self.wants_turn) else { return Ok(false) };
         match &thread.state {
             State::Runnable => {
-                self.go(tid, |tid| tracee::resume(tid, 0))?;
+                self.go(tid)?;
                 self.note_turn(tid);
                 Ok(true)
             }
             State::Waiting(wait) if wait.call.what.may_change() && wait.tried != self.activity => {
                 let (before, traps) = (self.activity, self.traps);
                 self.begin_again(tid);
-                self.go(tid, |tid| tracee::resume(tid, 0))?;
+                self.go(tid)?;
                 // A thread that only asked again, and waits again, has changed nothing.
                 let has_only_asked = self.traps == traps + 1 && self.activity == before;
                 if let Some(thread) = self.threads.get_mut(tid)
@@ -310,12 +307,10 @@ impl<'a> Tracer<'a> {
     }
 
     /// Lets a thread run until it waits, or is gone.
-    fn go(&mut self, tid: Pid, resume: impl FnOnce(Pid)) -> Result<(), ExecError> {
-        if let Some(thread) = self.threads.get_mut(tid) {
-            thread.state = State::Running;
-        }
+    fn go(&mut self, tid: Pid) -> Result<(), ExecError> {
+        self.set_state(tid, State::Running);
         self.running = tid;
-        resume(tid);
+        tracee::resume(tid, 0);
         self.follow()
     }
 
@@ -372,9 +367,8 @@ impl<'a> Tracer<'a> {
             if asleep >= ASLEEP {
                 let call = call_of(self.running);
                 if call >= 0 {
-                    let program = self.name_of(self.running);
                     let what = format!("waits in {}, outside of virtual time", filter::name(call));
-                    self.notes.add(&program, &what, true);
+                    self.note(self.running, &what, true);
                 }
                 self.set_state(self.running, State::InKernel { call });
                 return Ok(None);
@@ -414,13 +408,11 @@ impl<'a> Tracer<'a> {
         let Some(thread) = self.threads.get_mut(tid).filter(|thread| thread.is_stopped) else { return false };
         thread.is_stopped = false;
         thread.state = State::Preempted(until);
-        let program = self.programs[thread.program].name.clone();
-        let what = "computes for long, or waits for another thread without a call: the others went on";
-        self.notes.add(&program, what, true);
+        self.note(tid, "computes for long, or waits for another thread without a call: the others went on", true);
         true
     }
 
-    fn set_state(&mut self, tid: Pid, state: State) {
+    pub(crate) fn set_state(&mut self, tid: Pid, state: State) {
         if let Some(thread) = self.threads.get_mut(tid) {
             thread.state = state;
         }
@@ -428,7 +420,13 @@ impl<'a> Tracer<'a> {
 
     pub(crate) fn name_of(&self, tid: Pid) -> String {
         let program = self.threads.get(tid).map(|thread| thread.program);
-        program.map_or_else(|| "a program".to_owned(), |program| self.programs[program].name.clone())
+        program.map_or_else(|| "a program".to_owned(), |program| self.programs[program].told.name.clone())
+    }
+
+    /// Notes what the program of a thread has done; `differs`: another run may differ because of it.
+    pub(crate) fn note(&mut self, tid: Pid, what: &str, differs: bool) {
+        let program = self.name_of(tid);
+        self.notes.add(&program, what, differs);
     }
 
     /// Looks whether threads that wait in the kernel came out of it. Returns true if something has happened.
@@ -552,7 +550,7 @@ impl<'a> Tracer<'a> {
             self.is_signalled = true; // it may have asked for a signal (`O_ASYNC`)
         } else if is_stream(packet) {
             let now = self.instant();
-            return self.streams.receive(&self.kernel, packet, now);
+            return self.streams.receive(packet, now);
         } else if !self.kernel.write(packet) {
             self.notes.add("the network", "a kernel did not take a packet", false);
         }
@@ -565,7 +563,7 @@ impl<'a> Tracer<'a> {
         self.feed();
         self.fire_timers();
         let instant = self.instant();
-        self.streams.fire(&self.kernel, instant);
+        self.streams.fire(instant);
         self.take_changes();
         let due = self.threads.those(|thread| deadline_of(thread).is_some_and(|deadline| deadline <= now));
         for tid in due {
@@ -616,7 +614,7 @@ impl<'a> Tracer<'a> {
     /// When a program has something to do.
     pub(crate) fn next_deadline(&self) -> Option<Nanos> {
         let programs = self.programs.iter().flat_map(|program| {
-            let start = program.running.started.is_none().then_some(program.start);
+            let start = program.running.started.is_none().then_some(program.told.start);
             let input = program.input.last().map(|(at, _)| *at);
             [start, input.filter(|at| *at > self.clocks.now && program.running.ended.is_none())]
         });
@@ -630,28 +628,17 @@ impl<'a> Tracer<'a> {
     }
 
     fn check_wall(&self) -> Result<(), ExecError> {
-        if self.began.elapsed() <= self.setup.wall {
-            return Ok(());
-        }
-        let mut busy: Vec<String> = self
-            .threads
-            .iter()
-            .filter(|thread| !matches!(thread.state, State::Waiting(_) | State::Preempted(_)))
-            .map(|thread| {
-                let what = match thread.state {
-                    State::InKernel { call } => format!("waits in {}", filter::name(call)),
-                    State::InVfork => "waits for a child".to_owned(),
-                    _ => "runs".to_owned(),
-                };
-                format!("{} {what}", self.programs[thread.program].name)
-            })
-            .collect();
-        busy.dedup();
-        Err(ExecError::Wall {
-            seconds: self.setup.wall.as_secs_f64(),
-            virtual_s: self.clocks.now as f64 / 1e9,
-            busy: if busy.is_empty() { "all programs wait".to_owned() } else { busy.join(", ") },
-        })
+        let is_busy = |thread: &&Thread| !matches!(thread.state, State::Waiting(_) | State::Preempted(_));
+        let told = |thread: &Thread| {
+            let what = match thread.state {
+                State::InKernel { call } => format!("waits in {}", filter::name(call)),
+                State::InVfork => "waits for a child".to_owned(),
+                _ => "runs".to_owned(),
+            };
+            format!("{} {what}", self.programs[thread.program].told.name)
+        };
+        let busy = || self.threads.iter().filter(is_busy).map(told).collect();
+        check_wall(self.setup, self.began, self.clocks.now, busy)
     }
 
     /// A thread has come to be, which has stopped or is about to.
@@ -674,17 +661,12 @@ impl<'a> Tracer<'a> {
         Ok(true)
     }
 
-    /// The thread that runs has another number now.
-    pub(crate) fn renumber_running(&mut self, tid: Pid) {
-        self.running = tid;
-    }
-
     /// Notes the packets that the kernel had no room for.
     pub(crate) fn note_dropped(&mut self) {
         let count = self.kernel.dropped();
         if let Some(program) = self.programs.first().filter(|_| count > 0) {
             let what = format!("sent faster than its kernel has room for: {count} packets did not reach the network");
-            self.notes.add(&program.name, &what, false);
+            self.notes.add(&program.told.name, &what, false);
         }
     }
 
@@ -709,6 +691,25 @@ impl<'a> Tracer<'a> {
             unsafe { libc::kill(first, libc::SIGKILL) };
         }
     }
+}
+
+/// Refuses to go on, at this time of the network, if a run takes too long. `busy`: which programs do not wait, and why.
+pub(crate) fn check_wall(
+    setup: &Setup,
+    began: Instant,
+    now: Nanos,
+    busy: impl FnOnce() -> Vec<String>,
+) -> Result<(), ExecError> {
+    if began.elapsed() <= setup.wall {
+        return Ok(());
+    }
+    let mut busy = busy();
+    busy.dedup();
+    Err(ExecError::Wall {
+        seconds: setup.wall.as_secs_f64(),
+        virtual_s: now as f64 / 1e9,
+        busy: if busy.is_empty() { "all programs wait".to_owned() } else { busy.join(", ") },
+    })
 }
 
 /// True for a packet of TCP: no kernel gets it.

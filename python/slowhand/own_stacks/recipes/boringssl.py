@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from slowhand import data
-from slowhand.own_stacks.building import Part, StackError
-from slowhand.terminal import printable
+from slowhand.own_stacks.building import Part, no_source
 
 ADAPTER = data.CSRC / "boringssl"
 
@@ -41,7 +40,7 @@ def listed(root: Path, about: dict[str, Any]) -> list[str]:
         lists = [text.split(f"  {name}\n", 1)[1].split(")", 1)[0] for name in about["lists"]]
     except (OSError, IndexError) as error:
         allowed = "the folder of BoringSSL, with gen/sources.cmake and include/openssl/ssl.h"
-        raise StackError(f"--source: found {printable(str(root))}, allowed: {allowed}") from error
+        raise no_source(root, allowed) from error
     return [file for each in lists for file in each.split() if not is_left_out(file, about)]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from slowhand import data
-from slowhand.own_stacks.building import Part, StackError
+from slowhand.own_stacks.building import Part, StackError, no_source
 from slowhand.terminal import printable
 
 ADAPTER = data.CSRC / "mbedtls"
@@ -62,7 +62,7 @@ def _line(root: Path) -> str:
     allowed = "the folder of Mbed TLS 3.6 or 2.28, with library/ and include/mbedtls/ssl.h"
     found = printable(str(root))
     if not (root / "include" / "mbedtls" / "ssl.h").is_file() or not any(root.glob("library/*.c")):
-        raise StackError(f"--source: found {found}, allowed: {allowed}")
+        raise no_source(root, allowed)
     version = _version(root)
     line = ".".join(version.split(".")[:2])
     if line not in ("3.6", OLD):

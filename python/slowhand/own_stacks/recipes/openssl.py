@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowhand import data
-from slowhand.own_stacks.building import Part, StackError, c_compiler, run
+from slowhand.own_stacks.building import C, Part, StackError, compiler, no_source, renamed, run
 from slowhand.terminal import printable
 
 ADAPTER = data.CSRC / "openssl"
@@ -29,8 +29,7 @@ def prepare(root: Path, work: Path) -> Path:
     OpenSSL's own `Configure` does it. The file `listed` has what is to be compiled.
     """
     if not (root / "Configure").is_file() or not (root / "ssl" / "statem").is_dir():
-        allowed = "the folder of OpenSSL 3.5 or later, with Configure and ssl/"
-        raise StackError(f"--source: found {printable(str(root))}, allowed: {allowed}")
+        raise no_source(root, "the folder of OpenSSL 3.5 or later, with Configure and ssl/")
     root = root.resolve()
     width = 64 if sys.maxsize > 2**32 else 32
     target = f"linux-generic{width}"
@@ -67,25 +66,21 @@ def parts(work: Path, config: Path | None) -> list[Part]:
         "-Dtime(out)=slowhand_time(out)",
         "-Dgettimeofday(out,zone)=slowhand_gettimeofday(out,zone)",
     ]
-    renamed = {(root / file): LISTS["counted"] for file in LISTS["callers"]}
-    renamed |= {(root / file): functions for file, functions in LISTS["replaced"].items()}
-    for file in renamed:
+    calls = {(root / file): LISTS["counted"] for file in LISTS["callers"]}
+    calls |= {(root / file): functions for file, functions in LISTS["replaced"].items()}
+    for file in calls:
         if not file.is_file():
             raise StackError(
                 f"--source: found no {file.relative_to(root)} in {printable(str(root))}, where the"
                 " adapter counts operations: this version needs another adapter"
             )
     own = [ADAPTER / f"{name}.c" for name in ("stack", "arithmetic", "session", "operations")]
-    plain = [file for file in _paths(listed, "source") if file not in renamed]
+    plain = [file for file in _paths(listed, "source") if file not in calls]
     return [
-        *(Part([file], [*flags, *_renaming(names)]) for file, names in renamed.items()),
+        *(Part([file], [*flags, *renamed(names)]) for file, names in calls.items()),
         Part(plain, flags),
         Part([*own, data.CSRC / "library.c"], [*flags, f"-I{root}", f"-I{data.CSRC}"]),
     ]
-
-
-def _renaming(functions: Sequence[str]) -> list[str]:
-    return [f"-D{function}=slowhand_{function}" for function in functions]
 
 
 def _paths(listed: str, kind: str) -> list[Path]:
@@ -104,5 +99,5 @@ def _configure(
 
 def _perl(command: Sequence[str | Path], work: Path) -> subprocess.CompletedProcess[str]:
     """Runs a script in the folder. What it generates has no date in it."""
-    environment = {**os.environ, "CC": " ".join(c_compiler()), "SOURCE_DATE_EPOCH": "0"}
+    environment = {**os.environ, "CC": " ".join(compiler(C)), "SOURCE_DATE_EPOCH": "0"}
     return run(["perl", *map(str, command)], of=PERL, folder=work, environment=environment)

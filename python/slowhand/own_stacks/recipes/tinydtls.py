@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from slowhand import data
-from slowhand.own_stacks.building import Part, StackError
+from slowhand.own_stacks.building import Part, StackError, renamed
 from slowhand.terminal import printable
 
 ADAPTER = data.CSRC / "tinydtls"
@@ -28,7 +28,7 @@ def parts(root: Path, config: Path | None) -> list[Part]:
     if config is not None:
         flags.append(f'-DSLOWHAND_USER_CONFIG="{config.resolve()}"')
     callers = [
-        Part([root / f"{name}.c"], [*flags, *(f"-D{each}=slowhand_{each}" for each in functions)])
+        Part([root / f"{name}.c"], [*flags, *renamed(functions)])
         for name, functions in counted.items()
     ]
     own = [ADAPTER / f"{name}.c" for name in others["adapter"]]

@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 from slowhand import data
-from slowhand.own_stacks.building import Part, StackError
-from slowhand.terminal import printable
+from slowhand.own_stacks.building import Part, no_source, renamed
 
 ADAPTER = data.CSRC / "wolfssl"
 
@@ -19,7 +18,7 @@ def parts(root: Path, config: Path | None) -> list[Part]:
     missing = [file for file in [root / "wolfssl" / "ssl.h", *files] if not file.is_file()]
     if missing:
         allowed = f"the folder of wolfSSL 5.9, with {missing[0].relative_to(root)}"
-        raise StackError(f"--source: found {printable(str(root))}, allowed: {allowed}")
+        raise no_source(root, allowed)
     flags = [
         *(f"-I{each}" for each in (ADAPTER, root, data.CSRC)),
         "-DWOLFSSL_USER_SETTINGS",
@@ -31,10 +30,7 @@ def parts(root: Path, config: Path | None) -> list[Part]:
     return [
         Part([*own, data.CSRC / "library.c"], flags),
         *(
-            Part(
-                [root / f"{name}.c" for name in part["files"]],
-                [*flags, *(f"-D{name}=slowhand_{name}" for name in part["renamed"])],
-            )
+            Part([root / f"{name}.c" for name in part["files"]], flags + renamed(part["renamed"]))
             for part in lists["parts"]
         ),
     ]

@@ -5,9 +5,9 @@ use crate::linux::threads::{Call, Resumed, Trial};
 use crate::linux::tracee::{self, Pid, Registers};
 use crate::linux::tracer::Tracer;
 
-/// Octets of `struct rusage` and of `struct tms`.
-const USAGE: usize = 144;
-const TIMES: usize = 32;
+/// `struct rusage` and `struct tms` of what took no time.
+pub(super) const USAGE: [u8; 144] = [0; 144];
+const TIMES: [u8; 32] = [0; 32];
 
 /// `adjtimex(2)` that only reads, and what it returns for a clock that is not synchronised.
 const ADJ_OFFSET_SS_READ: u32 = 0xa001;
@@ -27,38 +27,24 @@ impl Tracer<'_> {
         self.answer(tid, registers, result);
     }
 
-    fn read_clock(&mut self, tid: Pid, registers: &Registers) -> i64 {
-        let fault = -i64::from(libc::EFAULT);
-        let wall = self.clocks.read(libc::CLOCK_REALTIME);
-        let is_there = |address: u64, is_written: bool| if address == 0 || is_written { 0 } else { fault };
+    fn read_clock(&mut self, tid: Pid, registers: &Registers) -> Result<i64, i32> {
+        let [seconds, nanos] = self.clocks.read(libc::CLOCK_REALTIME);
         match registers.orig_rax as i64 {
-            libc::SYS_clock_gettime => {
-                let shown = self.clocks.read(registers.rdi as i32);
-                if tracee::write_value(tid, registers.rsi, &shown) { 0 } else { fault }
-            }
-            libc::SYS_gettimeofday => {
-                let [seconds, nanos] = wall;
-                let is_written =
-                    registers.rdi != 0 && tracee::write_value(tid, registers.rdi, &[seconds, nanos / 1000]);
-                is_there(registers.rdi, is_written)
-            }
-            libc::SYS_time => {
-                let is_written = registers.rdi != 0 && tracee::write_value(tid, registers.rdi, &wall[0]);
-                if is_there(registers.rdi, is_written) == 0 { wall[0] } else { fault }
-            }
+            libc::SYS_clock_gettime => tracee::put(tid, registers.rsi, &self.clocks.read(registers.rdi as i32)),
+            libc::SYS_gettimeofday => tracee::put_if_wanted(tid, registers.rdi, &[seconds, nanos / 1000]),
+            libc::SYS_time => tracee::put_if_wanted(tid, registers.rdi, &seconds).map(|_| seconds),
             libc::SYS_times => {
-                let is_written = registers.rdi != 0 && tracee::write(tid, registers.rdi, &[0; TIMES]);
                 let [seconds, nanos] = self.clocks.read(libc::CLOCK_MONOTONIC);
-                if is_there(registers.rdi, is_written) == 0 { seconds * 100 + nanos / 10_000_000 } else { fault }
+                tracee::put_if_wanted(tid, registers.rdi, &TIMES).map(|_| seconds * 100 + nanos / 10_000_000)
             }
-            libc::SYS_getrusage => is_there(1, tracee::write(tid, registers.rsi, &[0; USAGE])),
+            libc::SYS_getrusage => tracee::put(tid, registers.rsi, &USAGE),
             _ => {
                 let mut words = [0_u64; 14];
                 words[0] = self.clocks.read(libc::CLOCK_BOOTTIME)[0] as u64;
                 (words[4], words[5]) = (MEMORY, MEMORY / 2);
                 words[10] = 1; // processes
                 words[13] = 1; // octets in a unit of memory
-                is_there(1, tracee::write_value(tid, registers.rdi, &words))
+                tracee::put(tid, registers.rdi, &words)
             }
         }
     }
@@ -70,15 +56,11 @@ impl Tracer<'_> {
         let may_read = number == libc::SYS_adjtimex || number == libc::SYS_clock_adjtime;
         let modes = may_read.then(|| tracee::read_value::<u32>(tid, address)).flatten();
         let result = match modes {
-            None if may_read => -i64::from(libc::EFAULT),
-            Some(0 | ADJ_OFFSET_SS_READ) => match tracee::write_value(tid, address, &self.adjustment(modes)) {
-                true => TIME_ERROR,
-                false => -i64::from(libc::EFAULT),
-            },
+            None if may_read => Err(libc::EFAULT),
+            Some(0 | ADJ_OFFSET_SS_READ) => tracee::put(tid, address, &self.adjustment(modes)).map(|_| TIME_ERROR),
             _ => {
-                let program = self.name_of(tid);
-                self.notes.add(&program, "was not allowed to set the clock (EPERM)", false);
-                -i64::from(libc::EPERM)
+                self.note(tid, "was not allowed to set the clock (EPERM)", false);
+                Err(libc::EPERM)
             }
         };
         self.answer(tid, registers, result);
@@ -100,20 +82,18 @@ impl Tracer<'_> {
         let is_simple = registers.orig_rax as i64 == libc::SYS_nanosleep;
         let asked = if is_simple { registers.rdi } else { registers.rdx };
         let clock = if is_simple { libc::CLOCK_MONOTONIC } else { registers.rdi as i32 };
-        let Some(asked) = tracee::read_value::<Spec>(tid, asked) else {
-            return self.answer(tid, registers, -i64::from(libc::EFAULT));
+        let asked = match tracee::get::<Spec>(tid, asked) {
+            Ok(asked) if is_valid(asked) => asked,
+            result => return self.answer(tid, registers, Err(result.err().unwrap_or(libc::EINVAL))),
         };
-        if !is_valid(asked) {
-            return self.answer(tid, registers, -i64::from(libc::EINVAL));
-        }
         let is_absolute = !is_simple && registers.rsi as i32 & libc::TIMER_ABSTIME != 0;
         let deadline = match resumed {
             Some(resumed) => resumed.deadline,
             None if is_absolute => self.clocks.when(clock, asked),
             None => nanos_of(asked).map(|nanos| self.clocks.after(nanos)),
         };
-        if deadline.is_some_and(|deadline| deadline <= self.clocks.now && is_absolute) {
-            return self.answer(tid, registers, 0);
+        if is_absolute && self.clocks.is_over(deadline) {
+            return self.answer(tid, registers, Ok(0));
         }
         self.skip(tid, Trial::new(registers, Call::Sleep, deadline));
     }
@@ -130,7 +110,7 @@ impl Tracer<'_> {
 
     /// A duration in the memory of a thread, and when it will have passed. A null pointer: never.
     pub(super) fn deadline_in(&self, tid: Pid, address: u64) -> Option<Nanos> {
-        let asked: Spec = (address != 0).then(|| tracee::read_value(tid, address)).flatten()?;
+        let asked: Spec = tracee::value_at(tid, address)?;
         Some(clocks::nanos_of(asked).map_or(Nanos::MAX, |nanos| self.clocks.after(nanos)))
     }
 }

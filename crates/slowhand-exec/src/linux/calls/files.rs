@@ -22,8 +22,8 @@ impl Tracer<'_> {
     pub(super) fn enter_transfer(&mut self, tid: Pid, entry: Registers, resumed: Option<Resumed>) {
         let number = entry.orig_rax as i64;
         let direction = Direction::of(number);
-        let descriptor = self.threads.get_mut(tid).and_then(|thread| thread.descriptor(entry.rdi));
-        let Some(descriptor) = descriptor.filter(|descriptor| descriptor.kind != Kind::Disk) else {
+        let Some(descriptor) = self.descriptor(tid, entry.rdi).filter(|descriptor| descriptor.kind != Kind::Disk)
+        else {
             return tracee::resume(tid, 0);
         };
         if descriptor.kind == Kind::Random && direction == Direction::In {
@@ -39,9 +39,9 @@ impl Tracer<'_> {
         let mut registers = entry;
         let stream = self.streams.inode_of(&descriptor);
         if let Some(inode) = stream
-            && let Err(result) = self.begin_transfer(tid, inode, &descriptor, &mut registers, flags_of(&entry))
+            && let Err(error) = self.begin_transfer(tid, inode, &descriptor, &mut registers, flags_of(&entry))
         {
-            return self.answer(tid, entry, result);
+            return self.answer(tid, entry, Err(error));
         }
         if descriptor.is_nonblocking || flags_of(&entry) & NEVER_WAITS != 0 {
             let what = Call::Transfer { descriptor: None, direction, stream };
@@ -84,7 +84,7 @@ impl Tracer<'_> {
                 false => self.finish(tid, &trial.entry, result),
             };
         }
-        let is_over = trial.deadline.is_some_and(|deadline| deadline <= self.clocks.now);
+        let is_over = self.clocks.is_over(trial.deadline);
         if has_nothing && !is_over && !(trial.progress > 0 && takes_what_is_there(&trial.entry)) {
             return self.wait(tid, trial);
         }
@@ -99,16 +99,11 @@ impl Tracer<'_> {
         trial.progress += result as u64;
         let is_whole = trial.progress >= wanted(&trial.entry) || result == 0;
         if is_blocking && !is_whole && !self.is_late(tid, &trial.entry) {
-            return self.try_rest(tid, trial);
+            self.rewind(tid, trial); // it makes its next part
+            return tracee::resume(tid, 0);
         }
         let progress = trial.progress as i64;
         self.finish(tid, &trial.entry, progress);
-    }
-
-    /// A call that goes on until all is done makes its next part.
-    fn try_rest(&mut self, tid: Pid, trial: Trial) {
-        self.rewind(tid, trial);
-        tracee::resume(tid, 0);
     }
 
     fn note_transfer(&mut self, tid: Pid, direction: Direction) {
@@ -116,7 +111,7 @@ impl Tracer<'_> {
         thread.idle_calls = 0;
         let (program, process) = (thread.program, thread.process);
         if direction == Direction::In
-            && self.programs[program].compute > 0
+            && self.programs[program].told.compute > 0
             && let Some(process) = self.processes.get_mut(&process)
         {
             process.owes_answer = true;
@@ -129,14 +124,14 @@ impl Tracer<'_> {
             return false;
         }
         // The duration counts from the entry of the call: the kernel has the same place for what is left of it.
-        self.deadline_in(tid, entry.r8).is_some_and(|deadline| deadline <= self.clocks.now)
+        self.clocks.is_over(self.deadline_in(tid, entry.r8))
     }
 
     /// A program that computes for its answer does so before it sends to the network.
     fn has_to_compute(&mut self, tid: Pid, descriptor: &crate::linux::descriptor::Descriptor) -> bool {
         let Some(thread) = self.threads.get(tid) else { return false };
         let is_to_network = descriptor.is_internet() || self.streams.inode_of(descriptor).is_some();
-        if self.programs[thread.program].compute == 0 || !is_to_network {
+        if self.programs[thread.program].told.compute == 0 || !is_to_network {
             return false;
         }
         let process = self.processes.get_mut(&thread.process);
@@ -145,7 +140,7 @@ impl Tracer<'_> {
 
     fn compute(&mut self, tid: Pid, entry: Registers) {
         let Some(thread) = self.threads.get(tid) else { return };
-        let deadline = self.clocks.after(self.programs[thread.program].compute);
+        let deadline = self.clocks.after(self.programs[thread.program].told.compute);
         self.skip(tid, Trial::new(entry, Call::Compute, Some(deadline)));
     }
 
@@ -158,24 +153,18 @@ impl Tracer<'_> {
         for piece in 0..entry.rdx.min(libc::UIO_MAXIOV as u64) {
             let place = entry.rsi.wrapping_add(PIECE * piece);
             let Some([address, length]) = tracee::read_value::<[u64; 2]>(tid, place) else { break };
-            let filled = self.fill(tid, address, length);
-            if filled < 0 {
-                break;
-            }
+            let Ok(filled) = self.fill(tid, address, length) else { break };
             sum += filled;
         }
-        self.answer(tid, entry, sum);
+        self.answer(tid, entry, Ok(sum));
     }
 
     /// Fills memory of a program with random octets that follow from the seed. Returns how many, or an error.
-    pub(super) fn fill(&mut self, tid: Pid, address: u64, length: u64) -> i64 {
-        let Some(thread) = self.threads.get(tid) else { return 0 };
+    pub(super) fn fill(&mut self, tid: Pid, address: u64, length: u64) -> Result<i64, i32> {
+        let Some(thread) = self.threads.get(tid) else { return Ok(0) };
         let mut octets = vec![0; length.min(MOST_RANDOM) as usize];
         self.programs[thread.program].random.fill_bytes(&mut octets);
-        match tracee::write(tid, address, &octets) {
-            true => octets.len() as i64,
-            false => -i64::from(libc::EFAULT),
-        }
+        if tracee::write(tid, address, &octets) { Ok(octets.len() as i64) } else { Err(libc::EFAULT) }
     }
 
     pub(super) fn enter_lock(&mut self, tid: Pid, entry: Registers) {

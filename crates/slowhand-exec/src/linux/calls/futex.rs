@@ -12,17 +12,15 @@ const ANY: u32 = u32::MAX;
 
 impl Tracer<'_> {
     pub(super) fn enter_futex(&mut self, tid: Pid, entry: Registers, resumed: Option<&Resumed>) {
-        let operation = entry.rsi as i32;
-        match operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
+        match operation(&entry) {
             libc::FUTEX_WAIT => self.wait_for(tid, entry, ANY, resumed),
             libc::FUTEX_WAIT_BITSET => self.wait_for(tid, entry, entry.r9 as u32, resumed),
             libc::FUTEX_WAKE => self.answer_woken(tid, entry, ANY),
             libc::FUTEX_WAKE_BITSET => self.answer_woken(tid, entry, entry.r9 as u32),
             libc::FUTEX_REQUEUE => self.requeue(tid, entry),
-            libc::FUTEX_CMP_REQUEUE => match tracee::read_value::<u32>(tid, entry.rdi) {
-                Some(value) if value == entry.r9 as u32 => self.requeue(tid, entry),
-                Some(_) => self.answer(tid, entry, -i64::from(libc::EAGAIN)),
-                None => self.answer(tid, entry, -i64::from(libc::EFAULT)),
+            libc::FUTEX_CMP_REQUEUE => match has_value(tid, &entry, entry.r9) {
+                Ok(()) => self.requeue(tid, entry),
+                Err(error) => self.answer(tid, entry, Err(error)),
             },
             libc::FUTEX_WAKE_OP => self.wake_and_change(tid, entry),
             // Locks that inherit priorities: if they wait, they wait in the kernel, and a note says so.
@@ -31,41 +29,33 @@ impl Tracer<'_> {
     }
 
     fn wait_for(&mut self, tid: Pid, entry: Registers, bits: u32, resumed: Option<&Resumed>) {
-        let Some(value) = tracee::read_value::<u32>(tid, entry.rdi) else {
-            return self.answer(tid, entry, -i64::from(libc::EFAULT));
-        };
-        if value != entry.rdx as u32 {
-            return self.answer(tid, entry, -i64::from(libc::EAGAIN));
+        if let Err(error) = has_value(tid, &entry, entry.rdx) {
+            return self.answer(tid, entry, Err(error));
         }
-        let operation = entry.rsi as i32;
-        let is_absolute =
-            operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) == libc::FUTEX_WAIT_BITSET;
-        let clock =
-            if operation & libc::FUTEX_CLOCK_REALTIME != 0 { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
+        let is_absolute = operation(&entry) == libc::FUTEX_WAIT_BITSET;
+        let is_real = entry.rsi as i32 & libc::FUTEX_CLOCK_REALTIME != 0;
+        let clock = if is_real { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
         let deadline = match resumed {
             Some(resumed) => resumed.deadline,
-            None if is_absolute && entry.r10 != 0 => {
-                tracee::read_value(tid, entry.r10).and_then(|shown| self.clocks.when(clock, shown))
-            }
+            None if is_absolute => tracee::value_at(tid, entry.r10).and_then(|shown| self.clocks.when(clock, shown)),
             None => self.deadline_in(tid, entry.r10),
         };
-        if is_absolute && deadline.is_some_and(|deadline| deadline <= self.clocks.now) {
-            return self.answer(tid, entry, -i64::from(libc::ETIMEDOUT));
+        if is_absolute && self.clocks.is_over(deadline) {
+            return self.answer(tid, entry, Err(libc::ETIMEDOUT));
         }
-        let key = self.key(tid, entry.rdi, operation);
+        let key = self.key(tid, entry.rdi, &entry);
         self.skip(tid, Trial::new(entry, Call::Futex { key, bits }, deadline));
     }
 
     fn answer_woken(&mut self, tid: Pid, entry: Registers, bits: u32) {
-        let key = self.key(tid, entry.rdi, entry.rsi as i32);
+        let key = self.key(tid, entry.rdi, &entry);
         let woken = self.wake_futex(key, bits, entry.rdx as i32);
-        self.answer(tid, entry, woken);
+        self.answer(tid, entry, Ok(woken));
     }
 
     /// Wakes some, and lets others wait for another futex.
     fn requeue(&mut self, tid: Pid, entry: Registers) {
-        let operation = entry.rsi as i32;
-        let (from, to) = (self.key(tid, entry.rdi, operation), self.key(tid, entry.r8, operation));
+        let (from, to) = (self.key(tid, entry.rdi, &entry), self.key(tid, entry.r8, &entry));
         let woken = self.wake_futex(from, ANY, entry.rdx as i32);
         let mut moved = 0;
         for thread in self.threads.iter_mut() {
@@ -78,14 +68,14 @@ impl Tracer<'_> {
                 moved += 1;
             }
         }
-        let compares = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) == libc::FUTEX_CMP_REQUEUE;
-        self.answer(tid, entry, if compares { woken + moved } else { woken });
+        let compares = operation(&entry) == libc::FUTEX_CMP_REQUEUE;
+        self.answer(tid, entry, Ok(if compares { woken + moved } else { woken }));
     }
 
     /// Changes the second futex, wakes those of the first one, and those of the second one if its old value asks for it.
     fn wake_and_change(&mut self, tid: Pid, entry: Registers) {
         let Some(old) = tracee::read_value::<u32>(tid, entry.r8) else {
-            return self.answer(tid, entry, -i64::from(libc::EFAULT));
+            return self.answer(tid, entry, Err(libc::EFAULT));
         };
         // futex(2): four bits of operation, four of comparison, twelve of each argument, with their signs.
         let code = entry.r9 as u32;
@@ -112,14 +102,13 @@ impl Tracer<'_> {
             4 => value > compared,
             _ => value >= compared,
         };
-        let operation = entry.rsi as i32;
-        let first = self.key(tid, entry.rdi, operation);
+        let first = self.key(tid, entry.rdi, &entry);
         let mut woken = self.wake_futex(first, ANY, entry.rdx as i32);
         if is_true {
-            let second = self.key(tid, entry.r8, operation);
+            let second = self.key(tid, entry.r8, &entry);
             woken += self.wake_futex(second, ANY, entry.r10 as i32);
         }
-        self.answer(tid, entry, woken);
+        self.answer(tid, entry, Ok(woken));
     }
 
     fn wake_futex(&mut self, of: FutexKey, mask: u32, most: i32) -> i64 {
@@ -147,15 +136,25 @@ impl Tracer<'_> {
         }
     }
 
-    /// The futex at an address.
-    fn key(&self, tid: Pid, address: u64, operation: i32) -> FutexKey {
+    /// The futex at an address of a call.
+    fn key(&self, tid: Pid, address: u64, entry: &Registers) -> FutexKey {
         let process = self.threads.get(tid).map_or(tid, |thread| thread.process);
         let private = FutexKey::Private(process, address);
-        if operation & libc::FUTEX_PRIVATE_FLAG != 0 {
+        if entry.rsi as i32 & libc::FUTEX_PRIVATE_FLAG != 0 {
             return private;
         }
         shared_place(tid, address).unwrap_or(private)
     }
+}
+
+/// The operation of a call, without its flags.
+fn operation(entry: &Registers) -> i32 {
+    entry.rsi as i32 & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME)
+}
+
+/// The error of a call whose futex does not have this value.
+fn has_value(tid: Pid, entry: &Registers, value: u64) -> Result<(), i32> {
+    if tracee::get::<u32>(tid, entry.rdi)? == value as u32 { Ok(()) } else { Err(libc::EAGAIN) }
 }
 
 /// The place of an address in a file that processes share (proc(5), `maps`). `None` if it is memory of its own.

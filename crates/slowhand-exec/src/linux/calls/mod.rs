@@ -11,8 +11,9 @@ mod streams;
 mod timers;
 
 use crate::error::ExecError;
-use crate::linux::clocks::Nanos;
-use crate::linux::filter::{SYS_FUTEX_REQUEUE, SYS_FUTEX_WAIT, SYS_FUTEX_WAKE};
+use crate::linux::clocks::{Nanos, Spec};
+use crate::linux::descriptor::Descriptor;
+use crate::linux::filter::{self, Family};
 use crate::linux::threads::{Call, Resumed, State, Trial};
 use crate::linux::tracee::{self, Pid, Registers};
 use crate::linux::tracer::Tracer;
@@ -35,16 +36,8 @@ const CODE_OF_32_BITS: u64 = 0x23;
 impl Call {
     /// True if what the call waits for may have come when something has happened.
     pub(crate) fn may_change(&self) -> bool {
-        matches!(
-            self,
-            Self::Poll
-                | Self::Transfer { .. }
-                | Self::Connect { .. }
-                | Self::Lock
-                | Self::Child
-                | Self::Signal
-                | Self::Suspend
-        )
+        use Call::{Child, Connect, Lock, Poll, Signal, Suspend, Transfer};
+        matches!(self, Poll | Transfer { .. } | Connect { .. } | Lock | Child | Signal | Suspend)
     }
 }
 
@@ -57,6 +50,16 @@ impl Trial {
     pub(crate) fn number(&self) -> i64 {
         self.entry.orig_rax as i64
     }
+
+    /// Writes a duration of 0 below the stack of the thread, for this call. Returns its address.
+    fn borrow_zero(&mut self, tid: Pid) -> u64 {
+        let address = self.entry.rsp.wrapping_sub(BELOW_STACK) & !15;
+        let mut before = vec![0; size_of::<Spec>()];
+        tracee::read(tid, address, &mut before);
+        tracee::write_value(tid, address, &Spec::default());
+        self.borrowed.push((address, before));
+        address
+    }
 }
 
 impl Tracer<'_> {
@@ -66,9 +69,7 @@ impl Tracer<'_> {
         if !self.shares && is_seen_by_others(tid, &registers) {
             if !self.is_alone {
                 self.wants_turn = true;
-                if let Some(thread) = self.threads.get_mut(tid) {
-                    thread.state = State::BeforeTurn;
-                }
+                self.set_state(tid, State::BeforeTurn);
                 return Ok(());
             }
             self.shares = true;
@@ -85,80 +86,35 @@ impl Tracer<'_> {
         let resumed = self.threads.get_mut(tid).and_then(|thread| thread.resumed.take()).filter(|resumed| {
             (resumed.number, resumed.place, resumed.stack) == (registers.orig_rax, registers.rip, registers.rsp)
         });
-        match number {
-            libc::SYS_clock_gettime
-            | libc::SYS_gettimeofday
-            | libc::SYS_time
-            | libc::SYS_times
-            | libc::SYS_getrusage
-            | libc::SYS_sysinfo => self.enter_clock(tid, registers, resumed.as_ref()),
-            libc::SYS_adjtimex | libc::SYS_clock_adjtime | libc::SYS_clock_settime | libc::SYS_settimeofday => {
-                self.enter_setting(tid, registers);
-            }
-            libc::SYS_nanosleep | libc::SYS_clock_nanosleep => self.enter_sleep(tid, registers, resumed.as_ref()),
-            libc::SYS_pause | libc::SYS_rt_sigsuspend => self.enter_suspend(tid, registers),
-            libc::SYS_rt_sigtimedwait => self.enter_signal(tid, registers, resumed.as_ref()),
-            libc::SYS_sched_yield => self.enter_yield(tid, registers, resumed.as_ref()),
-            libc::SYS_poll
-            | libc::SYS_ppoll
-            | libc::SYS_select
-            | libc::SYS_pselect6
-            | libc::SYS_epoll_wait
-            | libc::SYS_epoll_pwait
-            | libc::SYS_epoll_pwait2 => self.enter_poll(tid, registers, resumed.as_ref()),
-            libc::SYS_read
-            | libc::SYS_readv
-            | libc::SYS_pread64
-            | libc::SYS_write
-            | libc::SYS_writev
-            | libc::SYS_recvfrom
-            | libc::SYS_recvmsg
-            | libc::SYS_recvmmsg
-            | libc::SYS_sendto
-            | libc::SYS_sendmsg
-            | libc::SYS_sendmmsg
-            | libc::SYS_sendfile
-            | libc::SYS_accept
-            | libc::SYS_accept4 => self.enter_transfer(tid, registers, resumed),
-            libc::SYS_connect => self.enter_connect(tid, registers, resumed.as_ref()),
-            libc::SYS_bind
-            | libc::SYS_listen
-            | libc::SYS_getsockname
-            | libc::SYS_getpeername
-            | libc::SYS_getsockopt
-            | libc::SYS_setsockopt => self.enter_stream_call(tid, registers),
-            libc::SYS_socket => self.enter_socket(tid, registers),
-            libc::SYS_ioctl => self.attempt(tid, &registers, Trial::new(registers, Call::Interface, None)),
-            libc::SYS_flock => self.enter_lock(tid, registers),
-            libc::SYS_futex => self.enter_futex(tid, registers, resumed.as_ref()),
-            libc::SYS_clone | libc::SYS_clone3 => self.enter_clone(tid, registers),
-            libc::SYS_wait4 | libc::SYS_waitid => self.enter_child(tid, registers),
-            libc::SYS_kill
-            | libc::SYS_tkill
-            | libc::SYS_tgkill
-            | libc::SYS_rt_sigqueueinfo
-            | libc::SYS_rt_tgsigqueueinfo
-            | libc::SYS_pidfd_send_signal => {
+        let again = resumed.as_ref();
+        match filter::family(number) {
+            Some(Family::Clock) => self.enter_clock(tid, registers, again),
+            Some(Family::Setting) => self.enter_setting(tid, registers),
+            Some(Family::Sleep) => self.enter_sleep(tid, registers, again),
+            Some(Family::Suspend) => self.enter_suspend(tid, registers),
+            Some(Family::Signal) => self.enter_signal(tid, registers, again),
+            Some(Family::Yield) => self.enter_yield(tid, registers, again),
+            Some(Family::Poll) => self.enter_poll(tid, registers, again),
+            Some(Family::Transfer) => self.enter_transfer(tid, registers, resumed),
+            Some(Family::Connect) => self.enter_connect(tid, registers, again),
+            Some(Family::Stream) => self.enter_stream_call(tid, registers),
+            Some(Family::Socket) => self.enter_socket(tid, registers),
+            Some(Family::Lock) => self.enter_lock(tid, registers),
+            Some(Family::Clone) => self.enter_clone(tid, registers),
+            Some(Family::Futex) => self.enter_futex(tid, registers, again),
+            Some(Family::Child) => self.enter_child(tid, registers),
+            Some(Family::Kill) => {
                 (self.is_signalled, self.is_unsettled) = (true, true);
                 tracee::resume(tid, 0);
             }
-            libc::SYS_alarm
-            | libc::SYS_getitimer
-            | libc::SYS_setitimer
-            | libc::SYS_timer_create
-            | libc::SYS_timer_settime
-            | libc::SYS_timer_gettime
-            | libc::SYS_timer_getoverrun
-            | libc::SYS_timer_delete => self.enter_timer(tid, registers),
-            libc::SYS_timerfd_create | libc::SYS_timerfd_settime | libc::SYS_timerfd_gettime => {
-                self.enter_file_timer(tid, registers);
+            Some(Family::Timer) => self.enter_timer(tid, registers),
+            Some(Family::FileTimer) => self.enter_file_timer(tid, registers),
+            Some(Family::Random) => self.enter_random(tid, registers),
+            Some(Family::Absent) => self.answer(tid, registers, Err(libc::ENOSYS)),
+            None if number == libc::SYS_ioctl => {
+                self.attempt(tid, &registers, Trial::new(registers, Call::Interface, None));
             }
-            libc::SYS_getrandom => self.enter_random(tid, registers),
-            // Programs that use these have another way, which is trapped.
-            libc::SYS_io_uring_setup | libc::SYS_futex_waitv | SYS_FUTEX_WAKE | SYS_FUTEX_WAIT | SYS_FUTEX_REQUEUE => {
-                self.answer(tid, registers, -i64::from(libc::ENOSYS));
-            }
-            _ => tracee::resume(tid, 0),
+            None => tracee::resume(tid, 0),
         }
         Ok(())
     }
@@ -189,13 +145,9 @@ impl Tracer<'_> {
         }
     }
 
-    /// Writes octets below the stack of a thread, for one call. Returns their address, and what stood there.
-    pub(crate) fn borrow(&mut self, tid: Pid, registers: &Registers, octets: &[u8]) -> (u64, (u64, Vec<u8>)) {
-        let address = registers.rsp.wrapping_sub(BELOW_STACK) & !15;
-        let mut before = vec![0; octets.len()];
-        tracee::read(tid, address, &mut before);
-        tracee::write(tid, address, octets);
-        (address, (address, before))
+    /// A copy of a descriptor of a thread.
+    pub(crate) fn descriptor(&mut self, tid: Pid, fd: u64) -> Option<Descriptor> {
+        self.threads.get_mut(tid)?.descriptor(fd)
     }
 
     /// Counts a call that got nothing. Returns true if the thread has to wait before it asks again.
@@ -229,9 +181,7 @@ impl Tracer<'_> {
         registers.orig_rax = u64::MAX;
         registers.rax = 0;
         tracee::set_registers(tid, &registers);
-        if let Some(thread) = self.threads.get_mut(tid) {
-            thread.state = State::Runnable;
-        }
+        self.set_state(tid, State::Runnable);
     }
 
     fn enter_random(&mut self, tid: Pid, registers: Registers) {

@@ -11,9 +11,6 @@ const SIGNALS: u64 = 8;
 /// The most descriptors of select(2) (Linux, `sysctl_nr_open`, as it is by default).
 const MOST_SELECTED: u64 = 1 << 20;
 
-/// A duration of zero.
-const ZERO: [u8; 16] = [0; 16];
-
 impl Tracer<'_> {
     pub(super) fn enter_poll(&mut self, tid: Pid, entry: Registers, resumed: Option<&Resumed>) {
         let number = entry.orig_rax as i64;
@@ -36,7 +33,7 @@ impl Tracer<'_> {
             libc::SYS_poll => registers.rdx = 0,
             libc::SYS_epoll_wait => registers.r10 = 0,
             libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => {
-                trial.mask = mask_at(tid, entry.r8);
+                trial.mask = tracee::value_at(tid, entry.r8);
                 if trial.mask.is_some() && deliverable(tid, trial.mask)[1] != 0 {
                     return self.suspend(tid, trial, entry.r8);
                 }
@@ -45,20 +42,15 @@ impl Tracer<'_> {
                 registers.r10 = 0;
             }
             libc::SYS_ppoll => {
-                trial.mask = mask_at(tid, entry.r10);
-                let (zero, before) = self.borrow(tid, &entry, &ZERO);
-                trial.borrowed.push(before);
-                registers.rdx = zero;
+                trial.mask = tracee::value_at(tid, entry.r10);
+                registers.rdx = trial.borrow_zero(tid);
             }
             _ => {
                 if number == libc::SYS_pselect6 {
-                    let of_mask: Option<[u64; 2]> =
-                        (entry.r9 != 0).then(|| tracee::read_value(tid, entry.r9)).flatten();
-                    trial.mask = of_mask.and_then(|[address, _]| mask_at(tid, address));
+                    let of_mask = tracee::value_at::<[u64; 2]>(tid, entry.r9);
+                    trial.mask = of_mask.and_then(|[address, _]| tracee::value_at(tid, address));
                 }
-                let (zero, before) = self.borrow(tid, &entry, &ZERO);
-                trial.borrowed.push(before);
-                registers.r8 = zero;
+                registers.r8 = trial.borrow_zero(tid);
             }
         }
         let inputs = self.sets(tid, &trial);
@@ -84,7 +76,7 @@ impl Tracer<'_> {
     }
 
     fn deadline_of_select(&self, tid: Pid, address: u64) -> Option<Nanos> {
-        let [seconds, micros]: Spec = (address != 0).then(|| tracee::read_value(tid, address)).flatten()?;
+        let [seconds, micros]: Spec = tracee::value_at(tid, address)?;
         let nanos = crate::linux::clocks::nanos_of([seconds, micros.saturating_mul(1000)]);
         Some(nanos.map_or(Nanos::MAX, |nanos| self.clocks.after(nanos)))
     }
@@ -93,27 +85,18 @@ impl Tracer<'_> {
         if self.is_interrupted(tid, &trial, result) {
             return self.keep(tid, trial);
         }
-        let is_over = trial.deadline.is_some_and(|deadline| deadline <= self.clocks.now);
-        if result == 0 && !is_over {
-            for (address, set) in
-                self.threads.get_mut(tid).map(|thread| std::mem::take(&mut thread.sets)).unwrap_or_default()
-            {
-                tracee::write(tid, address, &set);
-            }
-            return self.wait(tid, trial);
-        }
         if let Some(thread) = self.threads.get_mut(tid)
             && result > 0
         {
             thread.idle_calls = 0;
         }
-        if result == 0 && self.asks_too_often(tid) {
-            for (address, set) in
-                self.threads.get_mut(tid).map(|thread| std::mem::take(&mut thread.sets)).unwrap_or_default()
-            {
+        let waits = result == 0 && !self.clocks.is_over(trial.deadline);
+        if waits || (result == 0 && self.asks_too_often(tid)) {
+            let sets = self.threads.get_mut(tid).map(|thread| std::mem::take(&mut thread.sets));
+            for (address, set) in sets.unwrap_or_default() {
                 tracee::write(tid, address, &set);
             }
-            return self.spin_on(tid, trial);
+            return if waits { self.wait(tid, trial) } else { self.spin_on(tid, trial) };
         }
         if errno(result).is_none() {
             self.write_time_left(tid, &trial);
@@ -148,43 +131,29 @@ impl Tracer<'_> {
     pub(super) fn enter_suspend(&mut self, tid: Pid, entry: Registers) {
         let has_mask = entry.orig_rax as i64 == libc::SYS_rt_sigsuspend;
         let mut trial = Trial::new(entry, Call::Suspend, None);
-        trial.mask = has_mask.then(|| mask_at(tid, entry.rdi)).flatten();
+        trial.mask = has_mask.then(|| tracee::value_at(tid, entry.rdi)).flatten();
         self.suspend(tid, trial, if has_mask { entry.rdi } else { 0 });
     }
 
     fn suspend(&mut self, tid: Pid, mut trial: Trial, mask: u64) {
         let mut registers = trial.entry;
-        let (zero, before) = self.borrow(tid, &registers, &ZERO);
-        trial.borrowed.push(before);
         registers.orig_rax = libc::SYS_ppoll as u64;
-        (registers.rdi, registers.rsi, registers.rdx) = (0, 0, zero);
+        (registers.rdi, registers.rsi, registers.rdx) = (0, 0, trial.borrow_zero(tid));
         (registers.r10, registers.r8) = (mask, SIGNALS);
         self.attempt(tid, &registers, trial);
     }
 
     pub(super) fn enter_signal(&mut self, tid: Pid, entry: Registers, resumed: Option<&Resumed>) {
-        let deadline = match resumed {
-            Some(resumed) => resumed.deadline,
-            None => self.deadline_in(tid, entry.rdx),
-        };
+        let deadline = resumed.map_or_else(|| self.deadline_in(tid, entry.rdx), |resumed| resumed.deadline);
         let mut trial = Trial::new(entry, Call::Signal, deadline);
-        let mut registers = entry;
-        let (zero, before) = self.borrow(tid, &entry, &ZERO);
-        trial.borrowed.push(before);
-        registers.rdx = zero;
+        let registers = Registers { rdx: trial.borrow_zero(tid), ..entry };
         self.attempt(tid, &registers, trial);
     }
 
     pub(super) fn leave_signal(&mut self, tid: Pid, trial: Trial, result: i64) {
-        let is_over = trial.deadline.is_some_and(|deadline| deadline <= self.clocks.now);
-        if errno(result) == Some(libc::EAGAIN) && !is_over {
+        if errno(result) == Some(libc::EAGAIN) && !self.clocks.is_over(trial.deadline) {
             return self.wait(tid, trial);
         }
         self.finish(tid, &trial.entry, result);
     }
-}
-
-/// The set of signals at an address.
-fn mask_at(tid: Pid, address: u64) -> Option<u64> {
-    (address != 0).then(|| tracee::read_value(tid, address)).flatten()
 }

@@ -1,11 +1,9 @@
 //! Making children, and waiting for them.
 
+use super::clocks::USAGE;
 use crate::linux::threads::{Call, Trial};
 use crate::linux::tracee::{self, Pid, Registers};
 use crate::linux::tracer::Tracer;
-
-/// Octets of `struct rusage`.
-const USAGE: usize = 144;
 
 /// `CLONE_UNTRACED` (Linux, include/uapi/linux/sched.h). clone3(2) has its flags at the beginning of its structure.
 const UNTRACED: u64 = 0x0080_0000;
@@ -36,7 +34,7 @@ impl Tracer<'_> {
             registers.rdi = traced;
             tracee::set_registers(tid, &registers);
         } else if !tracee::write_value(tid, registers.rdi, &traced) {
-            return self.answer(tid, registers, -i64::from(libc::EPERM));
+            return self.answer(tid, registers, Err(libc::EPERM));
         }
         tracee::resume(tid, 0);
     }
@@ -51,7 +49,7 @@ impl Tracer<'_> {
         }
         let usage = if is_simple { entry.r10 } else { entry.r8 };
         if result >= 0 && usage != 0 {
-            tracee::write(tid, usage, &[0; USAGE]);
+            tracee::write(tid, usage, &USAGE);
         }
         self.finish(tid, &trial.entry, result);
     }

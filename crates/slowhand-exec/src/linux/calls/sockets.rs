@@ -6,7 +6,6 @@ use crate::linux::threads::{Call, Trial};
 use crate::linux::tracee::{self, Pid, Registers};
 use crate::linux::tracer::Tracer;
 use std::io;
-use std::os::fd::AsRawFd;
 
 /// The ports that nobody has asked for (RFC 6335 section 6).
 const FIRST_PORT: u16 = 49_152;
@@ -19,18 +18,18 @@ impl Tracer<'_> {
         }
         match self.registers_of_stream(&entry) {
             Some(registers) => self.attempt(tid, &registers, Trial::new(entry, Call::Socket, None)),
-            None => self.answer(tid, entry, -i64::from(libc::EPROTONOSUPPORT)),
+            None => self.answer(tid, entry, Err(libc::EPROTONOSUPPORT)),
         }
     }
 
     /// A new socket gets a port that follows from the order of sockets, if it asks for none.
     pub(super) fn leave_socket(&mut self, tid: Pid, trial: &Trial, result: i64) {
-        let descriptor =
-            self.threads.get_mut(tid).filter(|_| result >= 0).and_then(|thread| thread.descriptor(result as u64));
-        if let Some(descriptor) = descriptor {
+        if result >= 0
+            && let Some(descriptor) = self.descriptor(tid, result as u64)
+        {
             let port = self.next_port();
             if !self.note_stream(&trial.entry, &descriptor, port) {
-                let _ = set_port(descriptor.as_raw_fd(), port); // a raw socket has none
+                let _ = set_port(&descriptor, port); // a raw socket has none
             }
         }
         self.finish(tid, &trial.entry, result);
@@ -41,8 +40,7 @@ impl Tracer<'_> {
         if result == 0
             && let Err(error) = self.open_link(tid, trial.entry.rdx)
         {
-            let program = self.name_of(tid);
-            self.notes.add(&program, &format!("has an interface that leads nowhere: {error}"), true);
+            self.note(tid, &format!("has an interface that leads nowhere: {error}"), true);
         }
         self.finish(tid, &trial.entry, result);
     }
@@ -53,15 +51,10 @@ impl Tracer<'_> {
         let (name, flags) = octets.split_at(libc::IFNAMSIZ);
         let name = name.split(|octet| *octet == 0).next().unwrap_or_default();
         let has_frames = i32::from(u16::from_ne_bytes([flags[0], flags[1]])) & libc::IFF_TAP != 0;
-        self.kernel.enter()?;
+        self.kernel.namespace.enter()?;
         let link = Link::open(&String::from_utf8_lossy(name), has_frames, self.kernel.host.address())?;
         if self.link.replace(link).is_some() {
-            let program = self.name_of(tid);
-            self.notes.add(
-                &program,
-                "has another interface at its node: only the last one leads to the network",
-                false,
-            );
+            self.note(tid, "has another interface at its node: only the last one leads to the network", false);
         }
         Ok(())
     }

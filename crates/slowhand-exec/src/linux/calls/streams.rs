@@ -52,7 +52,7 @@ impl Tracer<'_> {
         if self.streams.is_empty() {
             return None; // most programs have none, and it costs three calls
         }
-        let descriptor = self.threads.get_mut(tid)?.descriptor(fd)?;
+        let descriptor = self.descriptor(tid, fd)?;
         let inode = self.streams.inode_of(&descriptor)?;
         Some((descriptor, inode))
     }
@@ -63,11 +63,11 @@ impl Tracer<'_> {
         let result = match entry.orig_rax as i64 {
             libc::SYS_bind => {
                 let address = read_address(tid, entry.rsi, entry.rdx);
-                self.streams.bind_call(&self.kernel, inode, &descriptor, &address).map(|()| 0)
+                self.streams.bind_call(inode, &descriptor, &address).map(|()| 0)
             }
             libc::SYS_listen => {
                 let backlog = entry.rsi as i32;
-                self.streams.listen_call(&self.kernel, inode, &descriptor, backlog).map(|()| 0)
+                self.streams.listen_call(inode, &descriptor, backlog).map(|()| 0)
             }
             libc::SYS_getsockname => {
                 self.streams.own_address(inode).and_then(|address| write_address(tid, entry.rsi, entry.rdx, &address))
@@ -94,30 +94,28 @@ impl Tracer<'_> {
                 Answer::Error(error) => Err(error),
             },
         };
-        self.answer(tid, entry, result.unwrap_or_else(|error| -i64::from(error)));
+        self.answer(tid, entry, result);
     }
 
     /// connect(2).
     pub(crate) fn enter_connect(&mut self, tid: Pid, entry: Registers, resumed: Option<&Resumed>) {
         let Some((descriptor, inode)) = self.stream_at(tid, entry.rdi) else { return tracee::resume(tid, 0) };
-        let deadline = match resumed {
-            Some(resumed) => resumed.deadline,
-            None => descriptor.patience(false).map(|nanos| self.clocks.after(nanos)),
-        };
+        let patience = || descriptor.patience(false).map(|nanos| self.clocks.after(nanos));
+        let deadline = resumed.map_or_else(patience, |resumed| resumed.deadline);
         let address = read_address(tid, entry.rsi, entry.rdx);
         let now = self.instant();
-        match self.streams.connect_call(&self.kernel, inode, &descriptor, &address, now) {
-            Ok(Outcome::Done(result)) => self.answer(tid, entry, result),
+        match self.streams.connect_call(inode, &descriptor, &address, now) {
+            Ok(Outcome::Done) => self.answer(tid, entry, Ok(0)),
             Err(error) => {
                 if self.streams.lacks_port(inode) {
                     let port = self.next_port();
                     self.streams.set_port(inode, port);
                 }
-                self.answer(tid, entry, -i64::from(error));
+                self.answer(tid, entry, Err(error));
             }
-            Ok(Outcome::Waits) if deadline.is_some_and(|deadline| deadline <= self.clocks.now) => {
-                self.streams.waits_no_more(&self.kernel, inode, &descriptor);
-                self.answer(tid, entry, -i64::from(libc::EINPROGRESS)); // socket(7), SO_SNDTIMEO
+            Ok(Outcome::Waits) if self.clocks.is_over(deadline) => {
+                self.streams.waits_no_more(inode, &descriptor);
+                self.answer(tid, entry, Err(libc::EINPROGRESS)); // socket(7), SO_SNDTIMEO
             }
             Ok(Outcome::Waits) => self.skip(tid, Trial::new(entry, Call::Connect { inode }, deadline)),
         }
@@ -126,17 +124,17 @@ impl Tracer<'_> {
     /// A signal has ended the wait for a connection, which goes on.
     pub(crate) fn leave_opening(&mut self, tid: Pid, entry: &Registers) {
         if let Some((descriptor, inode)) = self.stream_at(tid, entry.rdi) {
-            self.streams.waits_no_more(&self.kernel, inode, &descriptor);
+            self.streams.waits_no_more(inode, &descriptor);
         }
     }
 
     /// A thread has ended that waited for a connection: nobody else does.
     pub(crate) fn abandon_opening(&mut self, inode: u64) {
         let now = self.instant();
-        self.streams.abandon(&self.kernel, inode, now);
+        self.streams.abandon(inode, now);
     }
 
-    /// A call that reads or writes begins. `Err`: its result.
+    /// A call that reads or writes begins. `Err`: it fails.
     pub(crate) fn begin_transfer(
         &mut self,
         tid: Pid,
@@ -144,15 +142,14 @@ impl Tracer<'_> {
         descriptor: &Descriptor,
         registers: &mut Registers,
         flags: u64,
-    ) -> Result<(), i64> {
+    ) -> Result<(), i32> {
         let number = registers.orig_rax as i64;
-        let accepts = accepts(number);
-        if accepts {
+        if accepts(number) {
             (registers.rsi, registers.rdx) = (0, 0); // the address is written when it is known
             return Ok(());
         }
         let is_out = Direction::of(number) == Direction::Out;
-        self.streams.may_transfer(inode, descriptor, is_out, flags).map_err(|error| -i64::from(error))?;
+        self.streams.may_transfer(inode, descriptor, is_out, flags)?;
         if [libc::SYS_recvfrom, libc::SYS_sendto].contains(&number) {
             if number == libc::SYS_recvfrom && registers.r9 != 0 {
                 tracee::write_value(tid, registers.r9, &0_u32); // recv(2): streams have no addresses
@@ -187,7 +184,7 @@ impl Tracer<'_> {
         }
         if result > 0 {
             let now = self.instant();
-            self.streams.transferred(&self.kernel, inode, now);
+            self.streams.transferred(inode, now);
         }
         result
     }
@@ -210,7 +207,7 @@ impl Tracer<'_> {
     pub(crate) fn drain_streams(&mut self) -> bool {
         let now = self.instant();
         if !self.streams.is_empty() && self.moved != self.activity {
-            self.streams.move_octets(&self.kernel, now);
+            self.streams.move_octets(now);
             self.moved = self.activity;
         }
         self.outgoing.append(&mut self.streams.take_outgoing());

@@ -1,6 +1,6 @@
 //! Timers: those that send signals, and those that are files.
 
-use crate::linux::clocks::{Nanos, Spec, nanos_of, spec};
+use crate::linux::clocks::{Clocks, Nanos, SECOND, Spec, nanos_of, spec};
 use crate::linux::descriptor::event_id;
 use crate::linux::threads::{Alarm, Call, FileTimer, Notice, PosixTimer, Trial, status_number};
 use crate::linux::tracee::{self, Pid, Registers};
@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 
 /// `struct itimerspec` or `struct itimerval`: the interval, and the time until the timer is due.
-type Timing = [[i64; 2]; 2];
+type Timing = [Spec; 2];
 
 /// Ways of telling that a timer is due (`sigevent`, Linux, include/uapi/asm-generic/siginfo.h).
 const SIGEV_SIGNAL: i32 = 0;
@@ -31,11 +31,6 @@ const SWEEP: usize = 64;
 const ABSOLUTE: u64 = libc::TIMER_ABSTIME as u64;
 
 impl Alarm {
-    /// Sets it: an interval of 0 is none, and a time of 0 switches it off.
-    fn set(&mut self, at: Option<Nanos>, interval: Nanos) {
-        (self.at, self.interval) = (at, interval);
-    }
-
     /// The interval and the time until it is due.
     fn left(&self, now: Nanos) -> [Nanos; 2] {
         [self.interval, self.at.map_or(0, |at| at.saturating_sub(now).max(1))]
@@ -53,7 +48,7 @@ impl Tracer<'_> {
     pub(super) fn enter_timer(&mut self, tid: Pid, entry: Registers) {
         let Some(process) = self.threads.get(tid).map(|thread| thread.process) else { return };
         let result = match entry.orig_rax as i64 {
-            libc::SYS_alarm => self.alarm(process, entry.rdi),
+            libc::SYS_alarm => Ok(self.alarm(process, entry.rdi)),
             libc::SYS_getitimer | libc::SYS_setitimer => self.interval_timer(tid, process, &entry),
             libc::SYS_timer_create => self.create_timer(tid, process, &entry),
             _ => self.posix_timer(tid, process, &entry),
@@ -62,69 +57,56 @@ impl Tracer<'_> {
     }
 
     fn alarm(&mut self, process: Pid, seconds: u64) -> i64 {
-        let at = (seconds & 0xffff_ffff != 0)
-            .then(|| self.clocks.after((seconds & 0xffff_ffff) * crate::linux::clocks::SECOND));
-        let now = self.clocks.now;
+        let seconds = u64::from(seconds as u32);
+        let at = (seconds != 0).then(|| self.clocks.after(seconds * SECOND));
         let Some(process) = self.processes.get_mut(&process) else { return 0 };
-        let [_, left] = process.alarm.left(now);
-        process.alarm.set(at, 0);
-        left.div_ceil(crate::linux::clocks::SECOND) as i64
+        let [_, left] = process.alarm.left(self.clocks.now);
+        process.alarm = Alarm { at, interval: 0 };
+        left.div_ceil(SECOND) as i64
     }
 
     /// getitimer(2), setitimer(2). Timers that count computing are never due, as it takes no time.
-    fn interval_timer(&mut self, tid: Pid, process: Pid, entry: &Registers) -> i64 {
+    fn interval_timer(&mut self, tid: Pid, process: Pid, entry: &Registers) -> Result<i64, i32> {
         let (clocks, sets) = (self.clocks, entry.orig_rax as i64 == libc::SYS_setitimer);
         let is_real = entry.rdi as i32 == libc::ITIMER_REAL;
-        let Some(process) = self.processes.get_mut(&process) else { return 0 };
+        let Some(process) = self.processes.get_mut(&process) else { return Ok(0) };
         let old = if is_real { process.alarm.left(clocks.now) } else { [0, 0] };
         let place = if sets { entry.rdx } else { entry.rsi };
         let timing: Timing = old.map(spec).map(|[seconds, nanos]| [seconds, nanos / 1000]);
-        if place != 0 && !tracee::write_value(tid, place, &timing) {
-            return -i64::from(libc::EFAULT);
-        }
+        tracee::put_if_wanted(tid, place, &timing)?;
         if !sets || !is_real {
-            return 0;
+            return Ok(0);
         }
-        let new: Timing = match entry.rsi {
-            0 => Timing::default(),
-            address => match tracee::read_value(tid, address) {
-                Some(new) => new,
-                None => return -i64::from(libc::EFAULT),
-            },
-        };
+        let new: Timing = if entry.rsi == 0 { Timing::default() } else { tracee::get(tid, entry.rsi)? };
         let [interval, value] =
             new.map(|[seconds, micros]| nanos_of([seconds, micros.saturating_mul(1000)]).unwrap_or(Nanos::MAX));
-        process.alarm.set((value > 0).then(|| clocks.after(value)), interval);
-        0
+        process.alarm = Alarm { at: (value > 0).then(|| clocks.after(value)), interval };
+        Ok(0)
     }
 
-    fn create_timer(&mut self, tid: Pid, process: Pid, entry: &Registers) -> i64 {
-        let Some(state) = self.processes.get_mut(&process) else { return 0 };
+    fn create_timer(&mut self, tid: Pid, process: Pid, entry: &Registers) -> Result<i64, i32> {
+        let Some(state) = self.processes.get_mut(&process) else { return Ok(0) };
         let number = state.next_timer;
         let mut notice = Notice { signal: libc::SIGALRM, value: number as u64, thread: None };
         if entry.rsi != 0 {
             // `struct sigevent`: a value, then the signal, the way, and the thread.
-            let Some([value, first, second]) = tracee::read_value::<[u64; 3]>(tid, entry.rsi) else {
-                return -i64::from(libc::EFAULT);
-            };
+            let [value, first, second] = tracee::get::<[u64; 3]>(tid, entry.rsi)?;
             let (signal, way, thread) = (first as i32, (first >> 32) as i32, second as i32);
             let is_signal = (1..=LAST_SIGNAL).contains(&signal);
             notice = match way {
                 SIGEV_NONE => Notice { signal: 0, value, thread: None },
                 SIGEV_SIGNAL | SIGEV_THREAD if is_signal => Notice { signal, value, thread: None },
                 SIGEV_THREAD_ID if is_signal => Notice { signal, value, thread: self.thread_of(process, thread) },
-                _ => return -i64::from(libc::EINVAL),
+                _ => return Err(libc::EINVAL),
             };
         }
-        if !tracee::write_value(tid, entry.rdx, &number) {
-            return -i64::from(libc::EFAULT);
-        }
+        tracee::put(tid, entry.rdx, &number)?;
         let timer = PosixTimer { alarm: Alarm::default(), clock: entry.rdi as i32, notice, overrun: 0 };
         if let Some(state) = self.processes.get_mut(&process) {
             state.next_timer += 1;
             state.timers.insert(number, timer);
         }
-        0
+        Ok(0)
     }
 
     /// The thread of a process that has this number in its own namespace.
@@ -137,31 +119,22 @@ impl Tracer<'_> {
         self.threads.those(|thread| thread.process == process).into_iter().find(|tid| has_number(*tid))
     }
 
-    fn posix_timer(&mut self, tid: Pid, process: Pid, entry: &Registers) -> i64 {
+    fn posix_timer(&mut self, tid: Pid, process: Pid, entry: &Registers) -> Result<i64, i32> {
         let (clocks, number) = (self.clocks, entry.rdi as i32);
-        let Some(process) = self.processes.get_mut(&process) else { return 0 };
-        let Some(timer) = process.timers.get_mut(&number) else { return -i64::from(libc::EINVAL) };
+        let Some(process) = self.processes.get_mut(&process) else { return Ok(0) };
+        let timer = process.timers.get_mut(&number).ok_or(libc::EINVAL)?;
         let old: Timing = timer.alarm.left(clocks.now).map(spec);
         match entry.orig_rax as i64 {
-            libc::SYS_timer_gettime => match tracee::write_value(tid, entry.rsi, &old) {
-                true => 0,
-                false => -i64::from(libc::EFAULT),
-            },
-            libc::SYS_timer_getoverrun => timer.overrun.into(),
-            libc::SYS_timer_delete => {
-                process.timers.remove(&number);
-                0
-            }
+            libc::SYS_timer_gettime => return tracee::put(tid, entry.rsi, &old),
+            libc::SYS_timer_getoverrun => return Ok(timer.overrun.into()),
+            libc::SYS_timer_delete => drop(process.timers.remove(&number)),
             _ => {
-                let Some(new) = tracee::read_value::<Timing>(tid, entry.rdx) else { return -i64::from(libc::EFAULT) };
-                if entry.r10 != 0 {
-                    tracee::write_value(tid, entry.r10, &old);
-                }
-                let (at, interval) = timing(&clocks, timer.clock, new, entry.rsi & ABSOLUTE != 0);
-                timer.alarm.set(at, interval);
-                0
+                let new = tracee::get(tid, entry.rdx)?;
+                let _ = tracee::put_if_wanted(tid, entry.r10, &old);
+                timer.alarm = alarm_at(&clocks, timer.clock, new, entry.rsi & ABSOLUTE != 0);
             }
         }
+        Ok(0)
     }
 
     pub(super) fn enter_file_timer(&mut self, tid: Pid, entry: Registers) {
@@ -170,26 +143,22 @@ impl Tracer<'_> {
             (registers.orig_rax, registers.rdi) = (libc::SYS_eventfd2 as u64, 0); // both have the same flags
             return self.attempt(tid, &registers, Trial::new(entry, Call::Timer, None));
         }
-        let clocks = self.clocks;
-        let id = self.threads.get_mut(tid).and_then(|thread| thread.descriptor(entry.rdi)?.event_id());
-        let Some(timer) = id.and_then(|id| self.file_timers.get_mut(&id)) else {
-            return self.answer(tid, entry, -i64::from(libc::EINVAL));
-        };
-        let old: Timing = timer.alarm.left(clocks.now).map(spec);
+        let result = self.file_timer(tid, &entry);
+        self.answer(tid, entry, result);
+    }
+
+    fn file_timer(&mut self, tid: Pid, entry: &Registers) -> Result<i64, i32> {
+        let id = self.descriptor(tid, entry.rdi).and_then(|descriptor| descriptor.event_id());
+        let timer = id.and_then(|id| self.file_timers.get_mut(&id)).ok_or(libc::EINVAL)?;
+        let old: Timing = timer.alarm.left(self.clocks.now).map(spec);
         let is_setting = entry.orig_rax as i64 == libc::SYS_timerfd_settime;
-        let place = if is_setting { entry.r10 } else { entry.rsi };
-        if place != 0 {
-            tracee::write_value(tid, place, &old);
-        }
+        let _ = tracee::put_if_wanted(tid, if is_setting { entry.r10 } else { entry.rsi }, &old);
         if is_setting {
-            let Some(new) = tracee::read_value::<Timing>(tid, entry.rdx) else {
-                return self.answer(tid, entry, -i64::from(libc::EFAULT));
-            };
+            let new = tracee::get(tid, entry.rdx)?;
             drain(timer);
-            let (at, interval) = timing(&clocks, timer.clock, new, entry.rsi & ABSOLUTE != 0);
-            timer.alarm.set(at, interval);
+            timer.alarm = alarm_at(&self.clocks, timer.clock, new, entry.rsi & ABSOLUTE != 0);
         }
-        self.answer(tid, entry, 0);
+        Ok(0)
     }
 
     /// The program has an event file in the place of its timer.
@@ -285,16 +254,14 @@ fn event_of(tid: Pid, id: u64) -> Option<u64> {
     numbers.find(|fd| has_event((tid, *fd), id))
 }
 
-/// When a timer is due, and its interval.
-fn timing(clocks: &crate::linux::clocks::Clocks, clock: i32, new: Timing, is_absolute: bool) -> (Option<Nanos>, Nanos) {
-    let [interval, value]: [Spec; 2] = new;
-    let interval = nanos_of(interval).unwrap_or(Nanos::MAX);
+/// When a timer is due, and its interval: an interval of 0 is none, and a time of 0 switches it off.
+fn alarm_at(clocks: &Clocks, clock: i32, [interval, value]: Timing, is_absolute: bool) -> Alarm {
     let at = match value {
         [0, 0] => None,
         value if is_absolute => clocks.when(clock, value),
         value => nanos_of(value).map(|nanos| clocks.after(nanos)),
     };
-    (at, interval)
+    Alarm { at, interval: nanos_of(interval).unwrap_or(Nanos::MAX) }
 }
 
 /// Takes what an event file has, so that it has nothing.

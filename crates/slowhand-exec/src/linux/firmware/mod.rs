@@ -5,14 +5,14 @@
 
 mod neighbour;
 
-use crate::linux::kernel::checked;
+use crate::linux::kernel::{checked, made, set_option};
 use neighbour::{Heard, INTERFACE, Neighbour};
 use slowhand_live::link::{Change, Links};
 use slowhand_live::tun::LARGEST_PACKET;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Ipv6Addr;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 
 /// `ETH_P_ALL` (Linux, include/uapi/linux/if_ether.h), as packet(7) takes it.
 const ALL_PROTOCOLS: u16 = (libc::ETH_P_ALL as u16).to_be();
@@ -38,13 +38,10 @@ impl Link {
         links.change(index, &Change { hardware_address: has_frames.then_some(INTERFACE), ..Change::default() })?;
         links.raise(index)?;
         let flags = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: the call takes numbers.
-        let socket = unsafe { libc::socket(libc::AF_PACKET, flags, 0) };
-        checked(socket.into())?;
-        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
-        let socket = unsafe { File::from_raw_fd(socket) };
+        // SAFETY: the call takes numbers, and makes a descriptor.
+        let socket: File = unsafe { made(libc::socket(libc::AF_PACKET, flags, 0).into())? }.into();
         // Frames go to the interface at once, and not through queues that the kernel activates when it has time.
-        set_option(&socket, libc::PACKET_QDISC_BYPASS)?;
+        set_option(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1_i32)?;
         bind(&socket, index)?;
         Ok(Self { socket, neighbour: Neighbour::new(has_frames, node), buffer: vec![0; LARGEST_PACKET] })
     }
@@ -65,16 +62,6 @@ impl Link {
     pub(crate) fn write(&mut self, packet: &[u8]) -> bool {
         self.neighbour.frame(packet.to_vec()).is_some_and(|frame| self.socket.write(&frame).is_ok())
     }
-}
-
-fn set_option(socket: &File, option: i32) -> io::Result<()> {
-    let on = 1_i32;
-    // SAFETY: the option reads a number of this length.
-    let result = unsafe {
-        let length = size_of_val(&on) as libc::socklen_t;
-        libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, option, (&raw const on).cast(), length)
-    };
-    checked(result.into())
 }
 
 /// Binds a packet socket to an interface: it gets all of its frames.

@@ -5,28 +5,21 @@ use super::connections::{Opener, number_of};
 use super::ends::{self, Doorway, End};
 use super::{Socket, State, Streams};
 use crate::linux::descriptor::Descriptor;
-use crate::linux::kernel::Kernel;
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::Endpoint;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::fd::AsRawFd;
 
 /// The result of a call on a socket.
 pub(crate) enum Outcome {
-    Done(i64),
+    /// It is done.
+    Done,
     /// It waits.
     Waits,
 }
 
 impl Streams {
-    pub(crate) fn bind_call(
-        &mut self,
-        kernel: &Kernel,
-        inode: u64,
-        descriptor: &Descriptor,
-        address: &[u8],
-    ) -> Result<(), i32> {
+    pub(crate) fn bind_call(&mut self, inode: u64, descriptor: &Descriptor, address: &[u8]) -> Result<(), i32> {
         let socket = self.sockets.get(&inode).ok_or(libc::EBADF)?;
         let address = socket.family.read(address)?;
         let host = self.site.address;
@@ -36,30 +29,24 @@ impl Streams {
         if !is_local(address.ip(), host) {
             return Err(libc::EADDRNOTAVAIL);
         }
-        self.bind(kernel, inode, address)?;
+        self.bind(inode, address)?;
         self.give_name(inode, descriptor)
     }
 
-    pub(crate) fn listen_call(
-        &mut self,
-        kernel: &Kernel,
-        inode: u64,
-        descriptor: &Descriptor,
-        backlog: i32,
-    ) -> Result<(), i32> {
+    pub(crate) fn listen_call(&mut self, inode: u64, descriptor: &Descriptor, backlog: i32) -> Result<(), i32> {
         let socket = self.sockets.get(&inode).ok_or(libc::EBADF)?;
         let (family, is_bound) = (socket.family, socket.local.is_some());
         if !matches!(socket.state, State::Fresh | State::Listening { .. }) {
             return Err(libc::EINVAL);
         }
         if !is_bound {
-            self.bind(kernel, inode, SocketAddr::new(family.any(), 0))?;
+            self.bind(inode, SocketAddr::new(family.any(), 0))?;
             self.give_name(inode, descriptor)?;
         }
-        if !self.may_listen(kernel, inode) {
+        if !self.may_listen(inode) {
             return Err(libc::EADDRINUSE);
         }
-        ends::listen(descriptor.as_raw_fd(), backlog).map_err(code)?;
+        ends::listen(descriptor, backlog).map_err(code)?;
         let socket = self.sockets.get_mut(&inode).ok_or(libc::EBADF)?;
         let pending = if let State::Listening { pending, .. } = socket.state { pending } else { 0 };
         socket.state = State::Listening { backlog: backlog.clamp(0, libc::SOMAXCONN) as u32, pending };
@@ -91,7 +78,6 @@ impl Streams {
 
     pub(crate) fn connect_call(
         &mut self,
-        kernel: &Kernel,
         inode: u64,
         descriptor: &Descriptor,
         address: &[u8],
@@ -103,12 +89,12 @@ impl Streams {
             State::Listening { .. } => return Err(libc::EISCONN),
             State::Open { is_told, .. } => {
                 let was_told = std::mem::replace(is_told, true);
-                return if was_told { Err(libc::EISCONN) } else { Ok(Outcome::Done(0)) };
+                return if was_told { Err(libc::EISCONN) } else { Ok(Outcome::Done) };
             }
             State::Failed => return Err(socket.error.take().unwrap_or(libc::ECONNABORTED)),
             State::Opening(number) => {
                 let number = *number;
-                return match self.try_open(kernel, inode, descriptor, number)? {
+                return match self.try_open(inode, descriptor, number)? {
                     Outcome::Waits if !is_blocking => Err(libc::EALREADY),
                     outcome => Ok(outcome),
                 };
@@ -118,26 +104,20 @@ impl Streams {
         let peer = destination(socket.family.read(address)?);
         let host = self.site.address;
         if is_local(peer.ip(), host) {
-            return self.connect_here(kernel, inode, descriptor, peer);
+            return self.connect_here(inode, descriptor, peer);
         }
         let IpAddr::V6(ip) = peer.ip() else { return Err(libc::ENETUNREACH) };
         let number = self.open(inode, Endpoint::new(ip, peer.port()), !is_blocking, now)?;
         if is_blocking {
             return Ok(Outcome::Waits);
         }
-        self.fill(kernel, descriptor, number)?;
+        self.fill(descriptor, number)?;
         Err(libc::EINPROGRESS)
     }
 
     /// Connects to a program of the same host: the kernel does.
-    fn connect_here(
-        &mut self,
-        kernel: &Kernel,
-        inode: u64,
-        descriptor: &Descriptor,
-        peer: SocketAddr,
-    ) -> Result<Outcome, i32> {
-        let listener = self.listener(kernel, peer).ok_or(libc::ECONNREFUSED)?;
+    fn connect_here(&mut self, inode: u64, descriptor: &Descriptor, peer: SocketAddr) -> Result<Outcome, i32> {
+        let listener = self.listener(peer).ok_or(libc::ECONNREFUSED)?;
         let listener = self.sockets.get(&listener).ok_or(libc::ECONNREFUSED)?.number;
         self.give_name(inode, descriptor)?;
         match ends::connect(descriptor, listener) {
@@ -151,14 +131,14 @@ impl Streams {
         socket.local = Some(SocketAddr::new(peer.ip(), port));
         socket.state = State::Open { peer, connection: None, is_told: !descriptor.is_nonblocking };
         if !descriptor.is_nonblocking {
-            return Ok(Outcome::Done(0));
+            return Ok(Outcome::Done);
         }
         ends::wake(descriptor).map_err(code)?; // socket(7): a change of its room does that
         Err(libc::EINPROGRESS)
     }
 
     /// Looks whether a connection is open that a call waits for.
-    fn try_open(&mut self, kernel: &Kernel, inode: u64, descriptor: &Descriptor, number: u64) -> Result<Outcome, i32> {
+    fn try_open(&mut self, inode: u64, descriptor: &Descriptor, number: u64) -> Result<Outcome, i32> {
         let connected = self.connections.get(&number).ok_or(libc::ECONNABORTED)?;
         if matches!(connected.opener, Opener::Program { fills: true, .. }) {
             return Ok(Outcome::Waits); // it is no more `Opening` when it is open
@@ -168,9 +148,6 @@ impl Streams {
         let socket = self.sockets.get_mut(&inode).ok_or(libc::EBADF)?;
         if let Some(error) = error {
             socket.state = State::Fresh; // it may try again
-            if let Some(connected) = self.connections.get_mut(&number) {
-                connected.told_open();
-            }
             self.drop_connection(number);
             return Err(number_of(error));
         }
@@ -178,22 +155,22 @@ impl Streams {
         let peer = address::of(peer);
         socket.state = State::Open { peer, connection: Some(number), is_told: true };
         socket.needs_room = true;
-        self.attach(kernel, descriptor, number)?;
+        self.attach(descriptor, number)?;
         if let Some(connected) = self.connections.get_mut(&number) {
-            connected.told_open();
+            connected.is_opening = false;
         }
         self.site.has_changed = true; // what has come with the last segment is moved
-        Ok(Outcome::Done(0))
+        Ok(Outcome::Done)
     }
 
     /// The call for a connection returns before it is open: the socket is to be not writable.
-    pub(crate) fn waits_no_more(&mut self, kernel: &Kernel, inode: u64, descriptor: &Descriptor) {
+    pub(crate) fn waits_no_more(&mut self, inode: u64, descriptor: &Descriptor) {
         let Some(State::Opening(number)) = self.sockets.get(&inode).map(|socket| socket.state) else { return };
         let Some(connected) = self.connections.get_mut(&number) else { return };
         if let Opener::Program { fills, .. } = &mut connected.opener
             && !std::mem::replace(fills, true)
         {
-            let _ = self.fill(kernel, descriptor, number);
+            let _ = self.fill(descriptor, number);
         }
     }
 
@@ -209,29 +186,29 @@ impl Streams {
         }
     }
 
-    pub(crate) fn abandon(&mut self, kernel: &Kernel, inode: u64, now: Instant) {
+    pub(crate) fn abandon(&mut self, inode: u64, now: Instant) {
         let Some(State::Opening(number)) = self.sockets.get(&inode).map(|socket| socket.state) else { return };
         if let Some(connected) = self.connections.get_mut(&number) {
             connected.abandon();
-            self.advance(kernel, number, now);
+            self.advance(number, now);
         }
     }
 
-    fn fill(&mut self, kernel: &Kernel, descriptor: &Descriptor, number: u64) -> Result<(), i32> {
-        self.attach(kernel, descriptor, number)?;
+    fn fill(&mut self, descriptor: &Descriptor, number: u64) -> Result<(), i32> {
+        self.attach(descriptor, number)?;
         End::fill(descriptor).map_err(code)
     }
 
     /// The tracer becomes the other end of a program's socket.
-    fn attach(&mut self, kernel: &Kernel, descriptor: &Descriptor, number: u64) -> Result<(), i32> {
+    fn attach(&mut self, descriptor: &Descriptor, number: u64) -> Result<(), i32> {
         if self.site.doorway.is_none() {
             let name = self.number();
-            let doorway = kernel.enter().and_then(|()| Doorway::new(name)).map_err(code)?;
-            self.site.doorway = Some(doorway);
+            let doorway = self.site.namespace.enter().and_then(|()| Doorway::new(name));
+            self.site.doorway = Some(doorway.map_err(code)?);
         }
         let connected = self.connections.get_mut(&number).ok_or(libc::ECONNABORTED)?;
         let doorway = self.site.doorway.as_ref().ok_or(libc::ECONNABORTED)?;
-        connected.attach(doorway.connect(descriptor, connected.room()).map_err(code)?);
+        connected.end = Some(doorway.connect(descriptor, connected.room).map_err(code)?);
         Ok(())
     }
 
@@ -260,7 +237,7 @@ impl Streams {
         }
         if std::mem::take(&mut socket.needs_room) {
             let room = self.site.tcp.send_buffer;
-            let _ = ends::set_room(descriptor.as_raw_fd(), room); // else it has what the kernel gives
+            let _ = ends::set_room(descriptor, room); // else it has what the kernel gives
         }
         Ok(())
     }
@@ -270,10 +247,10 @@ impl Streams {
     }
 
     /// A program has read or written.
-    pub(crate) fn transferred(&mut self, kernel: &Kernel, inode: u64, now: Instant) {
+    pub(crate) fn transferred(&mut self, inode: u64, now: Instant) {
         let state = self.sockets.get(&inode).map(|socket| socket.state);
         if let Some(State::Open { connection: Some(number), .. }) = state {
-            self.advance(kernel, number, now);
+            self.advance(number, now);
         }
     }
 

@@ -3,13 +3,14 @@
 use super::ends::{End, Taken};
 use super::{Outgoing, State, Streams, address, options};
 use crate::linux::clocks::Nanos;
-use crate::linux::kernel::Kernel;
+use crate::linux::kernel::header;
 use rand_core::Rng;
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, next_header};
 use slowhand_net::transport::tcp::{
-    self, ConfigError, Connection, ConnectionError, Flags, Segment, SeqNumber, TcpConfig, checksum_holds,
+    self, Connection, ConnectionError, Flags, Segment, SeqNumber, TcpConfig, checksum_holds,
 };
+use std::net::Ipv6Addr;
 
 /// The octets that are moved at once. *Assumed*.
 const PIECE: usize = 4096;
@@ -20,11 +21,11 @@ pub(super) struct Connected {
     pub(super) connection: Connection,
     pub(super) opener: Opener,
     /// The other end of the program's socket. `None`: the program has none yet, or none any more.
-    end: Option<End>,
+    pub(super) end: Option<End>,
     /// The inode of the program's socket, when it has one.
     pub(super) inode: Option<u64>,
     /// True until the program knows that it is open, or why it is not.
-    is_opening: bool,
+    pub(super) is_opening: bool,
     /// True if a program that listens can accept it, or has done so.
     is_offered: bool,
     /// Octets that have arrived, and that the program's socket has no room for.
@@ -34,7 +35,7 @@ pub(super) struct Connected {
     /// True if the program has been told that the peer sends no more.
     is_told: bool,
     /// The octets for which the sockets have room beside TCP.
-    room: u32,
+    pub(super) room: u32,
 }
 
 /// Who has opened a connection.
@@ -51,18 +52,7 @@ pub(super) enum Opener {
 }
 
 impl Connected {
-    pub(super) fn connect(
-        config: &TcpConfig,
-        own: Endpoint,
-        peer: Endpoint,
-        first: SeqNumber,
-        opener: Opener,
-    ) -> Result<Self, ConfigError> {
-        let connection = Connection::connect(config, own, peer, first)?;
-        Ok(Self::new(connection, config, opener))
-    }
-
-    fn new(connection: Connection, config: &TcpConfig, opener: Opener) -> Self {
+    pub(super) fn new(connection: Connection, config: &TcpConfig, opener: Opener) -> Self {
         let inode = match opener {
             Opener::Program { inode, .. } => Some(inode),
             Opener::Network { .. } => None,
@@ -94,29 +84,15 @@ impl Connected {
         )
     }
 
-    /// The end of the program's socket, from now on.
-    pub(super) fn attach(&mut self, end: End) {
-        self.end = Some(end);
-    }
-
     /// The program has closed its socket before the connection was open.
     pub(super) fn abandon(&mut self) {
         self.connection.abort();
         (self.is_opening, self.end) = (false, None);
     }
 
-    pub(super) fn told_open(&mut self) {
-        self.is_opening = false;
-    }
-
     /// Why it has failed, if the program's socket could not be told.
     pub(super) fn untold_error(&self) -> Option<i32> {
         self.connection.error().filter(|_| self.end.is_none()).map(number_of)
-    }
-
-    /// The octets for which the sockets have room.
-    pub(super) fn room(&self) -> u32 {
-        self.room
     }
 
     fn ends(&self) -> Option<(Endpoint, Endpoint)> {
@@ -221,30 +197,29 @@ impl Streams {
     }
 
     /// Everything that is due.
-    pub(crate) fn fire(&mut self, kernel: &Kernel, now: Instant) {
-        let is_due = |connected: &Connected| connected.connection.deadline().is_some_and(|at| at <= now);
-        let due: Vec<u64> =
-            self.connections.iter().filter(|(_, each)| is_due(each)).map(|(number, _)| *number).collect();
-        for number in due {
+    pub(crate) fn fire(&mut self, now: Instant) {
+        for number in self.those(|connected| connected.connection.deadline().is_some_and(|at| at <= now)) {
             if let Some(connected) = self.connections.get_mut(&number) {
                 connected.connection.handle_timeout(now);
             }
-            self.advance(kernel, number, now);
+            self.advance(number, now);
         }
     }
 
     /// Moves the octets of all programs.
-    pub(crate) fn move_octets(&mut self, kernel: &Kernel, now: Instant) {
-        let here = |connected: &Connected| connected.end.is_some();
-        let numbers: Vec<u64> =
-            self.connections.iter().filter(|(_, each)| here(each)).map(|(number, _)| *number).collect();
-        for number in numbers {
-            self.advance(kernel, number, now);
+    pub(crate) fn move_octets(&mut self, now: Instant) {
+        for number in self.those(|connected| connected.end.is_some()) {
+            self.advance(number, now);
         }
     }
 
+    /// The numbers of the connections that a condition is true of.
+    fn those(&self, condition: impl Fn(&Connected) -> bool) -> Vec<u64> {
+        self.connections.iter().filter(|(_, each)| condition(each)).map(|(number, _)| *number).collect()
+    }
+
     /// A segment has arrived.
-    pub(crate) fn receive(&mut self, kernel: &Kernel, packet: &[u8], now: Instant) {
+    pub(crate) fn receive(&mut self, packet: &[u8], now: Instant) {
         let Ok((header, octets)) = Ipv6Header::parse_packet(packet) else { return };
         let Ok(segment) = Segment::parse(octets) else { return };
         let is_ours = header.destination == self.site.address;
@@ -258,7 +233,7 @@ impl Streams {
         let is_past = known.and_then(|number| self.connections.get(&number)).is_none_or(Connected::is_past);
         let number = match known {
             Some(number) if !(opens && is_past) => Some(number),
-            _ if opens => match self.listen_to(kernel, own, peer) {
+            _ if opens => match self.listen_to(own, peer) {
                 Ok(number) => number,
                 Err(NoListener) => return self.refuse(&header, &segment),
             },
@@ -269,13 +244,13 @@ impl Streams {
             let ecn = Ecn::of_traffic_class(header.traffic_class);
             let _ = connected.connection.handle_segment(now, header.source, ecn, octets); // it has been checked
         }
-        self.advance(kernel, number, now);
+        self.advance(number, now);
     }
 
     /// A connection for a program that listens. `None`: it has too many that it has not accepted, as tcp(7) has it.
-    fn listen_to(&mut self, kernel: &Kernel, own: Endpoint, peer: Endpoint) -> Result<Option<u64>, NoListener> {
+    fn listen_to(&mut self, own: Endpoint, peer: Endpoint) -> Result<Option<u64>, NoListener> {
         let address = address::of(own);
-        let listener = self.listener(kernel, address).ok_or(NoListener)?;
+        let listener = self.listener(address).ok_or(NoListener)?;
         let number = self.number();
         let socket = self.sockets.get_mut(&listener).ok_or(NoListener)?;
         let State::Listening { backlog, pending } = &mut socket.state else { return Err(NoListener) };
@@ -287,10 +262,7 @@ impl Streams {
         let first = SeqNumber(self.site.random.next_u32());
         let connection = Connection::listen(&config, own, first).map_err(|_| NoListener)?;
         let connected = Connected::new(connection, &config, Opener::Network { listener });
-        if let Some(former) = self.of_ends.insert((own, peer), number) {
-            self.connections.remove(&former);
-        }
-        self.connections.insert(number, connected);
+        self.keep((own, peer), number, connected);
         Ok(Some(number))
     }
 
@@ -306,11 +278,11 @@ impl Streams {
     }
 
     /// Goes on with a connection to which something has happened.
-    pub(super) fn advance(&mut self, kernel: &Kernel, number: u64, now: Instant) {
+    pub(super) fn advance(&mut self, number: u64, now: Instant) {
         if let Some(connected) = self.connections.get_mut(&number).filter(|connected| connected.is_opening) {
             match connected.end.as_ref().is_some_and(End::is_closed) {
                 true => connected.abandon(),
-                false => self.go_on_opening(kernel, number),
+                false => self.go_on_opening(number),
             }
         }
         let Some(connected) = self.connections.get_mut(&number) else { return };
@@ -350,7 +322,7 @@ impl Streams {
     }
 
     /// Tells a program that its connection is open, or why it is not.
-    fn go_on_opening(&mut self, kernel: &Kernel, number: u64) {
+    fn go_on_opening(&mut self, number: u64) {
         let Some(connected) = self.connections.get_mut(&number) else { return };
         let site = &mut self.site;
         let error = connected.connection.error();
@@ -382,7 +354,7 @@ impl Streams {
                 let socket = self.sockets.get_mut(&listener);
                 let named = socket.as_ref().map(|socket| socket.number).filter(|_| error.is_none());
                 let end = named.and_then(|named| {
-                    kernel.enter().ok()?;
+                    site.namespace.enter().ok()?;
                     End::connect_to(named, number, connected.room).ok()
                 });
                 if end.is_some() {
@@ -429,16 +401,8 @@ pub(super) fn number_of(error: ConnectionError) -> i32 {
     }
 }
 
-/// A segment as an IPv6 packet.
-fn packet(own: std::net::Ipv6Addr, peer: std::net::Ipv6Addr, ecn: Ecn, segment: &[u8]) -> Vec<u8> {
-    let header = Ipv6Header {
-        traffic_class: ecn as u8,
-        flow_label: 0,
-        payload_length: segment.len() as u16, // the MSS bounds it
-        next_header: next_header::TCP,
-        hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-        source: own,
-        destination: peer,
-    };
+/// A segment as an IPv6 packet. The MSS bounds its length.
+fn packet(own: Ipv6Addr, peer: Ipv6Addr, ecn: Ecn, segment: &[u8]) -> Vec<u8> {
+    let header = Ipv6Header { traffic_class: ecn as u8, ..header(own, peer, next_header::TCP, segment) };
     [&header.emit(), segment].concat()
 }

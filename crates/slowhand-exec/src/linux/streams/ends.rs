@@ -1,13 +1,13 @@
 //! The kernel's side of a stream: sockets of Unix that a program and the tracer are the ends of (unix(7)).
 //!
 //! Each has an abstract name with a number, by which the other end of it is known. Names belong to a network namespace, and a socket
-//! that is made belongs to the namespace that the thread is in: [`Kernel::enter`](crate::linux::kernel::Kernel::enter) comes first.
+//! that is made belongs to the namespace that the thread is in: [`Namespace::enter`](crate::linux::kernel::Namespace::enter) comes first.
 
 use crate::linux::descriptor::Descriptor;
-use crate::linux::kernel::checked;
+use crate::linux::kernel::{checked, made, set_option};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 
 /// The beginning of abstract names, behind their zero.
@@ -45,23 +45,20 @@ impl Doorway {
     /// In the namespace that the thread is in.
     pub(crate) fn new(number: u64) -> io::Result<Self> {
         let socket = new_socket()?;
-        bind(socket.as_raw_fd(), number)?;
-        listen(socket.as_raw_fd(), 1)?;
+        name(&socket, number)?;
+        listen(&socket, 1)?;
         Ok(Self { socket, number })
     }
 
     /// Connects the socket of a program. Returns its other end.
     pub(crate) fn connect(&self, program: &Descriptor, room: u32) -> io::Result<End> {
         connect(program, self.number)?;
-        // SAFETY: the call takes a descriptor and no places for an address.
+        // SAFETY: the call takes a descriptor and no places for an address, and makes a descriptor.
         let end = unsafe {
             let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-            libc::accept4(self.socket.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags)
+            made(libc::accept4(self.socket.as_raw_fd(), std::ptr::null_mut(), std::ptr::null_mut(), flags).into())?
         };
-        checked(end.into())?;
-        // SAFETY: the kernel has just made this descriptor, so nobody else has it.
-        let end = unsafe { OwnedFd::from_raw_fd(end) };
-        set_room(end.as_raw_fd(), room)?;
+        set_room(&end, room)?;
         Ok(End(end.into()))
     }
 }
@@ -70,15 +67,15 @@ impl End {
     /// Connects to a program that listens, in the namespace that the thread is in. `own`: the number of the new socket.
     pub(crate) fn connect_to(listener: u64, own: u64, room: u32) -> io::Result<Self> {
         let socket = new_socket()?;
-        bind(socket.as_raw_fd(), own)?;
-        connect_to(socket.as_raw_fd(), listener)?;
-        set_room(socket.as_raw_fd(), room)?;
+        name(&socket, own)?;
+        connect_to(&socket, listener)?;
+        set_room(&socket, room)?;
         Ok(Self(socket.into()))
     }
 
     /// Makes the socket of the program full: it is not writable until [`empty`](Self::empty).
     pub(crate) fn fill(program: &Descriptor) -> io::Result<()> {
-        set_room(program.as_raw_fd(), 0)?;
+        set_room(program, 0)?;
         // SAFETY: the call reads the octets of a constant.
         let sent = unsafe {
             let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
@@ -124,17 +121,12 @@ impl End {
     }
 }
 
-/// Gives the socket of a program its number as a name.
-pub(crate) fn name(program: &Descriptor, number: u64) -> io::Result<()> {
-    bind(program.as_raw_fd(), number)
-}
-
 /// Connects the socket of a program, without waiting.
 pub(crate) fn connect(program: &Descriptor, number: u64) -> io::Result<()> {
     if !program.is_nonblocking {
         program.set_nonblocking(true);
     }
-    let result = connect_to(program.as_raw_fd(), number);
+    let result = connect_to(program, number);
     if !program.is_nonblocking {
         program.set_nonblocking(false);
     }
@@ -143,25 +135,18 @@ pub(crate) fn connect(program: &Descriptor, number: u64) -> io::Result<()> {
 
 /// Wakes who waits until the socket of a program is writable: it has become so without the kernel's saying it.
 pub(crate) fn wake(program: &Descriptor) -> io::Result<()> {
-    set_room(program.as_raw_fd(), program.room())
+    set_room(program, program.room())
 }
 
 /// Gives a socket room for so many octets. The kernel gives no less than about 4,500 (`SOCK_MIN_SNDBUF`, include/net/sock.h).
-pub(crate) fn set_room(socket: RawFd, octets: u32) -> io::Result<()> {
+pub(crate) fn set_room(socket: &impl AsRawFd, octets: u32) -> io::Result<()> {
     let half = (octets / 2).max(1) as i32; // socket(7): the kernel doubles it, and has its own least value
-    // SAFETY: the option reads a number of this length.
-    checked(
-        unsafe {
-            let length = size_of_val(&half) as libc::socklen_t;
-            libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, (&raw const half).cast(), length)
-        }
-        .into(),
-    )
+    set_option(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, &half)
 }
 
-pub(crate) fn listen(socket: RawFd, backlog: i32) -> io::Result<()> {
+pub(crate) fn listen(socket: &impl AsRawFd, backlog: i32) -> io::Result<()> {
     // SAFETY: the call takes numbers.
-    checked(unsafe { libc::listen(socket, backlog) }.into())
+    checked(unsafe { libc::listen(socket.as_raw_fd(), backlog) }.into())
 }
 
 /// The number of the socket at the other end.
@@ -181,29 +166,27 @@ pub(crate) fn peer_of(socket: &Descriptor) -> Option<u64> {
 
 /// True if a socket has this number as its name, in the namespace that the thread is in.
 pub(crate) fn is_there(number: u64) -> bool {
-    let taken = new_socket().and_then(|socket| bind(socket.as_raw_fd(), number));
+    let taken = new_socket().and_then(|socket| name(&socket, number));
     taken.is_err_and(|error| error.raw_os_error() == Some(libc::EADDRINUSE))
 }
 
 fn new_socket() -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: the call takes numbers.
-    let socket = unsafe { libc::socket(libc::AF_UNIX, kind, 0) };
-    checked(socket.into())?;
-    // SAFETY: the kernel has just made this descriptor, so nobody else has it.
-    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+    // SAFETY: the call takes numbers, and makes a descriptor.
+    unsafe { made(libc::socket(libc::AF_UNIX, kind, 0).into()) }
 }
 
-fn bind(socket: RawFd, number: u64) -> io::Result<()> {
+/// Gives a socket its number as a name.
+pub(crate) fn name(socket: &impl AsRawFd, number: u64) -> io::Result<()> {
     let (address, length) = address_of(number);
     // SAFETY: `address` has the length that `length` says.
-    checked(unsafe { libc::bind(socket, (&raw const address).cast(), length) }.into())
+    checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }.into())
 }
 
-fn connect_to(socket: RawFd, number: u64) -> io::Result<()> {
+fn connect_to(socket: &impl AsRawFd, number: u64) -> io::Result<()> {
     let (address, length) = address_of(number);
     // SAFETY: `address` has the length that `length` says.
-    checked(unsafe { libc::connect(socket, (&raw const address).cast(), length) }.into())
+    checked(unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), length) }.into())
 }
 
 fn address_of(number: u64) -> (libc::sockaddr_un, libc::socklen_t) {

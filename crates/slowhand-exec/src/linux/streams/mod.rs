@@ -18,16 +18,16 @@ pub(crate) use calls::Outcome;
 pub(crate) use options::Answer;
 
 use crate::linux::descriptor::Descriptor;
+use crate::linux::kernel::{Kernel, Namespace};
 use connections::{Connected, Opener};
 use ends::Doorway;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slowhand_lab::scenario::Scenario;
-use slowhand_net::address::Host;
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::random::Streams as RandomStreams;
-use slowhand_net::transport::tcp::{SeqNumber, TcpConfig};
+use slowhand_net::transport::tcp::{Connection, SeqNumber, TcpConfig};
 use std::collections::{BTreeMap, HashMap};
 use std::net::{Ipv6Addr, SocketAddr};
 
@@ -52,6 +52,7 @@ pub(crate) struct Streams {
 /// State that its sockets have in common.
 #[derive(Debug)]
 struct Site {
+    namespace: Namespace,
     address: Ipv6Addr,
     tcp: TcpConfig,
     random: Xoshiro256PlusPlus,
@@ -112,11 +113,12 @@ enum State {
 
 impl Streams {
     /// Of the host with this number.
-    pub(crate) fn new(scenario: &Scenario, host: Host, number: u64, seed: u64) -> Self {
+    pub(crate) fn new(scenario: &Scenario, kernel: &Kernel, number: u64, seed: u64) -> Self {
         let random = RandomStreams::new(seed);
         let site = Site {
-            address: host.address(),
-            tcp: scenario.tcp_of(host),
+            namespace: kernel.namespace.clone(),
+            address: kernel.host.address(),
+            tcp: scenario.tcp_of(kernel.host),
             random: Xoshiro256PlusPlus::from_seed(random.derive("streams of a host", number)),
             doorway: None,
             bound: Vec::new(),
@@ -183,27 +185,31 @@ impl Streams {
     fn open(&mut self, inode: u64, peer: Endpoint, fills: bool, now: Instant) -> Result<u64, i32> {
         let number = self.number();
         let socket = self.sockets.get_mut(&inode).ok_or(libc::EBADF)?;
-        let site = &mut self.site;
         let port = socket.local.map_or(socket.spare_port, |local| local.port());
-        let own = Endpoint::new(site.address, port);
+        let own = Endpoint::new(self.site.address, port);
         let ends = (own, peer);
         if let Some(former) = self.of_ends.get(&ends)
             && !self.connections.get(former).is_none_or(Connected::is_past)
         {
             return Err(libc::EADDRNOTAVAIL);
         }
-        let config = options::configured(&site.tcp, &socket.options);
-        let first = SeqNumber(site.random.next_u32());
-        let opener = Opener::Program { inode, fills };
+        let config = options::configured(&self.site.tcp, &socket.options);
+        let first = SeqNumber(self.site.random.next_u32());
         // The plan has checked the configuration, and the options of the socket are in its bounds.
-        let connected = Connected::connect(&config, own, peer, first, opener).map_err(|_| libc::EINVAL)?;
+        let connection = Connection::connect(&config, own, peer, first).map_err(|_| libc::EINVAL)?;
+        let connected = Connected::new(connection, &config, Opener::Program { inode, fills });
         socket.local = Some(address::of(own));
         socket.state = State::Opening(number);
+        self.keep(ends, number, connected);
+        self.transmit(number, now);
+        Ok(number)
+    }
+
+    /// A connection takes the place of one that has had its ends before.
+    fn keep(&mut self, ends: (Endpoint, Endpoint), number: u64, connected: Connected) {
         if let Some(former) = self.of_ends.insert(ends, number) {
             self.connections.remove(&former);
         }
         self.connections.insert(number, connected);
-        self.transmit(number, now);
-        Ok(number)
     }
 }

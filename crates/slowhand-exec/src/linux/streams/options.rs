@@ -79,7 +79,7 @@ impl Streams {
         let is_kept = match level {
             libc::SOL_SOCKET if !OWN.contains(&option) => return Answer::Kernel,
             libc::SOL_SOCKET => ![libc::SO_ERROR, libc::SO_DOMAIN, libc::SO_PROTOCOL].contains(&option),
-            _ => KEPT.iter().any(|(kept, _)| *kept == key),
+            _ => kept(key).is_some(),
         };
         let is_long_enough = value.len() >= size_of::<i32>();
         if !is_kept || !is_long_enough || value.len() > LONGEST {
@@ -114,41 +114,35 @@ impl Streams {
         match (level, option) {
             (libc::SOL_SOCKET, libc::SO_ERROR) => {
                 let of_kernel = descriptor.take_error();
-                return number(socket.error.take().unwrap_or(of_kernel));
+                number(socket.error.take().unwrap_or(of_kernel))
             }
-            (libc::SOL_SOCKET, libc::SO_DOMAIN) => return number(socket.family.domain()),
-            (libc::SOL_SOCKET, libc::SO_PROTOCOL) => return number(libc::IPPROTO_TCP),
-            (libc::SOL_SOCKET, libc::SO_SNDBUF) if !socket.options.contains_key(&(level, option)) => {
-                return number(site.tcp.send_buffer as i32);
-            }
-            (libc::SOL_SOCKET, libc::SO_RCVBUF) if !socket.options.contains_key(&(level, option)) => {
-                return number(site.tcp.receive_buffer as i32);
-            }
-            (libc::SOL_SOCKET, _) if !OWN.contains(&option) => return Answer::Kernel,
+            (libc::SOL_SOCKET, libc::SO_DOMAIN) => number(socket.family.domain()),
+            (libc::SOL_SOCKET, libc::SO_PROTOCOL) => number(libc::IPPROTO_TCP),
             (libc::IPPROTO_TCP, libc::TCP_MAXSEG) => {
-                return number(connection.map_or(site.tcp.mss.into(), |connection| connection.segment_size() as i32));
+                number(connection.map_or(site.tcp.mss.into(), |connection| connection.segment_size() as i32))
             }
-            (libc::IPPROTO_TCP, libc::TCP_INFO) => return Answer::Value(information(socket, connection)),
+            key if socket.options.contains_key(&key) => Answer::Value(socket.options[&key].clone()),
+            (libc::SOL_SOCKET, libc::SO_SNDBUF) => number(site.tcp.send_buffer as i32),
+            (libc::SOL_SOCKET, libc::SO_RCVBUF) => number(site.tcp.receive_buffer as i32),
+            (libc::SOL_SOCKET, libc::SO_LINGER) => Answer::Value(vec![0; 8]),
+            (libc::SOL_SOCKET, _) if OWN.contains(&option) => number(0),
+            (libc::SOL_SOCKET, _) => Answer::Kernel,
+            (libc::IPPROTO_TCP, libc::TCP_INFO) => Answer::Value(information(socket, connection)),
             (libc::IPPROTO_TCP, libc::TCP_CONGESTION) => {
                 let name: &[u8; 16] = match site.tcp.congestion {
                     tcp::CongestionControl::Reno => b"reno\0\0\0\0\0\0\0\0\0\0\0\0",
                     tcp::CongestionControl::Cubic => b"cubic\0\0\0\0\0\0\0\0\0\0\0",
                 };
-                return Answer::Value(name.to_vec());
+                Answer::Value(name.to_vec())
             }
-            _ => {}
-        }
-        if let Some(value) = socket.options.get(&(level, option)) {
-            return Answer::Value(value.clone());
-        }
-        let kept = KEPT.iter().find(|(kept, _)| *kept == (level, option)).map(|(_, value)| *value);
-        match (kept, level, option) {
-            (Some(value), ..) => number(value),
-            (_, libc::SOL_SOCKET, libc::SO_LINGER) => Answer::Value(vec![0; 8]),
-            (_, libc::SOL_SOCKET, _) => number(0),
-            _ => Answer::Error(libc::ENOPROTOOPT),
+            key => kept(key).map_or(Answer::Error(libc::ENOPROTOOPT), number),
         }
     }
+}
+
+/// The value of an option of [`KEPT`] before it is set.
+fn kept(key: (i32, i32)) -> Option<i32> {
+    KEPT.iter().find(|(kept, _)| *kept == key).map(|(_, value)| *value)
 }
 
 /// True if an option is a number other than 0.
@@ -175,8 +169,7 @@ pub(super) fn configured(tcp: &TcpConfig, options: &Options) -> TcpConfig {
     if is_on(options, (libc::SOL_SOCKET, libc::SO_KEEPALIVE)) {
         let of = |option: i32| {
             let key = (libc::IPPROTO_TCP, option);
-            let default = KEPT.iter().find(|(kept, _)| *kept == key).map_or(1, |(_, value)| *value);
-            number(options, key).unwrap_or(default).max(1) as u64
+            number(options, key).or(kept(key)).unwrap_or(1).max(1) as u64
         };
         config.keep_alive = Some(KeepAlive {
             idle: Duration::from_secs(of(libc::TCP_KEEPIDLE)),

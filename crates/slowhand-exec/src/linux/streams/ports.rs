@@ -1,7 +1,6 @@
 //! Which socket has which port of a host (bind(2), listen(2), ip(7), ipv6(7)).
 
 use super::{Socket, State, Streams, ends, options};
-use crate::linux::kernel::Kernel;
 use std::net::{IpAddr, SocketAddr};
 
 impl Streams {
@@ -9,8 +8,8 @@ impl Streams {
     ///
     /// # Errors
     /// Another socket has it.
-    pub(super) fn bind(&mut self, kernel: &Kernel, inode: u64, address: SocketAddr) -> Result<(), i32> {
-        let others = self.others(kernel, inode);
+    pub(super) fn bind(&mut self, inode: u64, address: SocketAddr) -> Result<(), i32> {
+        let others = self.others(inode);
         let socket = self.sockets.get_mut(&inode).ok_or(libc::EBADF)?;
         let port = if address.port() == 0 { socket.spare_port } else { address.port() };
         let address = SocketAddr::new(address.ip(), port);
@@ -24,16 +23,15 @@ impl Streams {
     }
 
     /// True if a socket that is to listen may do so.
-    pub(super) fn may_listen(&mut self, kernel: &Kernel, inode: u64) -> bool {
-        let others = self.others(kernel, inode);
+    pub(super) fn may_listen(&mut self, inode: u64) -> bool {
+        let others = self.others(inode);
         self.sockets.contains_key(&inode) && !others.iter().any(|other| self.conflicts(inode, *other, true))
     }
 
     /// The other sockets of a host that have a port of their own. Those that are closed are forgotten.
-    fn others(&mut self, kernel: &Kernel, inode: u64) -> Vec<u64> {
+    fn others(&mut self, inode: u64) -> Vec<u64> {
         let bound = std::mem::take(&mut self.site.bound);
-        let is_there = |inode: &u64| self.sockets.get(inode).is_some_and(|socket| is_there(kernel, socket));
-        let bound: Vec<u64> = bound.into_iter().filter(is_there).collect();
+        let bound: Vec<u64> = bound.into_iter().filter(|inode| self.is_there(*inode)).collect();
         self.site.bound.clone_from(&bound);
         bound.into_iter().filter(|other| *other != inode).collect()
     }
@@ -51,7 +49,7 @@ impl Streams {
     }
 
     /// The socket that listens for connections to an address: one that has this address before one that has all.
-    pub(super) fn listener(&mut self, kernel: &Kernel, address: SocketAddr) -> Option<u64> {
+    pub(super) fn listener(&mut self, address: SocketAddr) -> Option<u64> {
         let rank = |inode: &u64| {
             let socket = self.sockets.get(inode)?;
             let local = socket.local.filter(|_| matches!(socket.state, State::Listening { .. }))?;
@@ -60,14 +58,14 @@ impl Streams {
         };
         let mut ranked: Vec<(bool, u64)> = self.site.bound.iter().filter_map(rank).collect();
         ranked.sort_by_key(|(takes_all, _)| *takes_all); // stable: else the first one that has listened
-        let is_there = |inode: &u64| self.sockets.get(inode).is_some_and(|socket| is_there(kernel, socket));
-        ranked.into_iter().map(|(_, inode)| inode).find(is_there)
+        ranked.into_iter().map(|(_, inode)| inode).find(|inode| self.is_there(*inode))
     }
-}
 
-/// True if a program has this socket, which has a name. Afterwards the thread is in the namespace of its host.
-fn is_there(kernel: &Kernel, socket: &Socket) -> bool {
-    kernel.enter().is_ok() && ends::is_there(socket.number)
+    /// True if a program has this socket, which has a name. Afterwards the thread is in the namespace of its host.
+    fn is_there(&self, inode: u64) -> bool {
+        let number = self.sockets.get(&inode).map(|socket| socket.number);
+        number.is_some_and(|number| self.site.namespace.enter().is_ok() && ends::is_there(number))
+    }
 }
 
 /// True if a socket with this local address takes connections to an address.
