@@ -4,105 +4,101 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use slowhand_net::clock::Duration;
 
-use super::keys::table;
-use super::profile_numbers::RFC_JOIN;
 use crate::input::{Document, Factor, InputError, Integer, PositiveSeconds, Probability, Seconds};
 
-// The numbers of the standards are defaults that those of the profile replace before anybody sees them.
-table! {
-    /// The way in which the nodes of a 6TiSCH network join it: `slowhand join` runs this. All other commands begin when the
-    /// nodes have joined.
-    ///
-    /// The link layer is that of `[mac]`, which must be TSCH. A node joins with the shared cells, and with autonomous cells if
-    /// `mac.autonomous` is true. If `mac.scheduling` is not `static`, it then negotiates its first cell by MSF (RFC 9033). The nodes have
-    /// no clock drift. Where a default is "that of `network.profile`", `slowhand profiles` has the number and its source: `openwsn` has
-    /// OpenWSN's, each other profile those of the standards.
-    pub struct Join {
-        /// All nodes but the root are switched on within this time from the start: each at a random moment, as after a power cut.
-        /// Default: 1 (assumed).
-        pub start_spread_s: Seconds { Seconds::constant(1.0) },
-        /// The time for which a pledge listens on a channel before it goes to another one, drawn at random from the hopping
-        /// sequence. Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub channel_s: PositiveSeconds { RFC_JOIN.channel_s.value },
-        /// The probability that a node sends an enhanced beacon in a slotframe. Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub beacon_probability: Probability { RFC_JOIN.beacon_probability.value },
-        /// True if a node divides this probability by one more than the neighbours whose beacons it has heard. Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub beacons_shared: bool { RFC_JOIN.beacons_shared.value },
-        /// A pledge that has heard beacons of so many neighbours chooses its join proxy: the one nearest to the root, and of these the
-        /// first. Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub beacon_sources: Integer<1, 255> { RFC_JOIN.beacon_sources.value },
-        /// The time for which a pledge waits for others after its first beacon, with its radio on, if there are fewer.
-        /// Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub beacon_wait_s: Seconds { RFC_JOIN.beacon_wait_s.value },
-        /// A timer of this length at most, drawn at random when a node is switched on, runs again and again: a synchronised pledge
-        /// sends its first request when it ends. 0: at once. Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub first_request_s: Seconds { RFC_JOIN.first_request_s.value },
-        /// True if the request is confirmable: then the same message is sent again. If not, each request is another one. Default:
-        /// that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub confirmable: bool { RFC_JOIN.confirmable.value },
-        /// The least time for which a pledge waits for the response before it sends its request again. Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub timeout_s: PositiveSeconds { RFC_JOIN.timeout_s.value },
-        /// The longest first wait as a multiple of the shortest: each is drawn between both. Less than 1 counts as 1. Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub timeout_random_factor: Factor { RFC_JOIN.timeout_random_factor.value },
-        /// True if each wait is twice as long as the one before. Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub timeout_doubles: bool { RFC_JOIN.timeout_doubles.value },
-        /// The number of times that a pledge sends its request again before it scans anew. Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub retries: Integer<0, 65_535> { RFC_JOIN.retries.value },
-        /// The way in which a node that has joined asks for DIOs. Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dis: Dis { RFC_JOIN.dis.value },
-        /// The time for which a node waits for a DIO before it asks all its neighbours. Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dis_period_s: PositiveSeconds { RFC_JOIN.dis_period_s.value },
-        /// The probability that a node sends a DIO in a slotframe. 0: a Trickle timer (RFC 6206) says when. Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dio_probability: Probability { RFC_JOIN.dio_probability.value },
-        /// The smallest interval of the Trickle timer is 2 to the power of this, in milliseconds (DIOIntervalMin). Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dio_interval_min: Integer<0, 20> { RFC_JOIN.dio_interval_min.value },
-        /// The number of times that the interval doubles (DIOIntervalDoublings). Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dio_doublings: Integer<0, 20> { RFC_JOIN.dio_doublings.value },
-        /// A node that has heard this many DIOs in an interval sends none (DIORedundancyConstant). 0: it always sends. Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dio_redundancy: Integer<0, 255> { RFC_JOIN.dio_redundancy.value },
-        /// The probability that a node sends a DAO in a slotframe. 0: after `dao_delay_s`, then every `dao_period_s`. Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dao_probability: Probability { RFC_JOIN.dao_probability.value },
-        /// From the first cell, or from the parent without cells, to the first DAO. Beacons and DIOs begin after it. Default: that of
-        /// `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dao_delay_s: Seconds { RFC_JOIN.dao_delay_s.value },
-        /// From one DAO to the next. Default: that of `network.profile`.
-        #[schemars(extend("default" = null))]
-        pub dao_period_s: PositiveSeconds { RFC_JOIN.dao_period_s.value },
-        /// The octets of the first datagram that a node sends to the root when it has joined, has a parent and has a cell. Default:
-        /// 20 (assumed: a reading).
-        pub packet_octets: Integer<0, 1_000> { Integer::constant(20) },
-        /// The time between two such datagrams until one has arrived. Default: 60 (assumed).
-        pub packet_period_s: PositiveSeconds { PositiveSeconds::constant(60.0) },
-        /// The world ends after this time at the latest. Default: 7200 (assumed).
-        pub give_up_s: PositiveSeconds { PositiveSeconds::constant(7_200.0) },
-    }
+/// The way in which the nodes of a 6TiSCH network join it: `slowhand join` runs this. All other commands begin when the nodes
+/// have joined.
+///
+/// The link layer is that of `[mac]`, which must be TSCH. A node joins with the shared cells, and with autonomous cells if
+/// `mac.autonomous` is true. If `mac.scheduling` is not `static`, it then negotiates its first cell by MSF (RFC 9033). The nodes have
+/// no clock drift. Where a default is "that of `network.profile`", `slowhand profiles` has the number and its source: `openwsn` has
+/// OpenWSN's, each other profile those of the standards.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Join {
+    /// All nodes but the root are switched on within this time from the start: each at a random moment, as after a power cut.
+    /// Default: 1 (assumed).
+    pub start_spread_s: Seconds,
+    /// The time for which a pledge listens on a channel before it goes to another one, drawn at random from the hopping
+    /// sequence. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub channel_s: PositiveSeconds,
+    /// The probability that a node sends an enhanced beacon in a slotframe. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub beacon_probability: Probability,
+    /// True if a node divides this probability by one more than the neighbours whose beacons it has heard. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub beacons_shared: bool,
+    /// A pledge that has heard beacons of so many neighbours chooses its join proxy: the one nearest to the root, and of these the
+    /// first. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub beacon_sources: Integer<1, 255>,
+    /// The time for which a pledge waits for others after its first beacon, with its radio on, if there are fewer. Default:
+    /// that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub beacon_wait_s: Seconds,
+    /// A timer of this length at most, drawn at random when a node is switched on, runs again and again: a synchronised pledge
+    /// sends its first request when it ends. 0: at once. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub first_request_s: Seconds,
+    /// True if the request is confirmable: then the same message is sent again. If not, each request is another one. Default:
+    /// that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub confirmable: bool,
+    /// The least time for which a pledge waits for the response before it sends its request again. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub timeout_s: PositiveSeconds,
+    /// The longest first wait as a multiple of the shortest: each is drawn between both. Less than 1 counts as 1. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub timeout_random_factor: Factor,
+    /// True if each wait is twice as long as the one before. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub timeout_doubles: bool,
+    /// The number of times that a pledge sends its request again before it scans anew. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub retries: Integer<0, 65_535>,
+    /// The way in which a node that has joined asks for DIOs. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dis: Dis,
+    /// The time for which a node waits for a DIO before it asks all its neighbours. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dis_period_s: PositiveSeconds,
+    /// The probability that a node sends a DIO in a slotframe. 0: a Trickle timer (RFC 6206) says when. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dio_probability: Probability,
+    /// The smallest interval of the Trickle timer is 2 to the power of this, in milliseconds (DIOIntervalMin). Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dio_interval_min: Integer<0, 20>,
+    /// The number of times that the interval doubles (DIOIntervalDoublings). Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dio_doublings: Integer<0, 20>,
+    /// A node that has heard this many DIOs in an interval sends none (DIORedundancyConstant). 0: it always sends. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dio_redundancy: Integer<0, 255>,
+    /// The probability that a node sends a DAO in a slotframe. 0: after `dao_delay_s`, then every `dao_period_s`. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dao_probability: Probability,
+    /// From the first cell, or from the parent without cells, to the first DAO. Beacons and DIOs begin after it. Default: that of
+    /// `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dao_delay_s: Seconds,
+    /// From one DAO to the next. Default: that of `network.profile`.
+    #[schemars(extend("default" = null))]
+    pub dao_period_s: PositiveSeconds,
+    /// The octets of the first datagram that a node sends to the root when it has joined, has a parent and has a cell. Default:
+    /// 20 (assumed: a reading).
+    pub packet_octets: Integer<0, 1_000>,
+    /// The time between two such datagrams until one has arrived. Default: 60 (assumed).
+    pub packet_period_s: PositiveSeconds,
+    /// The world ends after this time at the latest. Default: 7200 (assumed).
+    pub give_up_s: PositiveSeconds,
 }
 
 /// The way in which a node that has joined asks for DIOs.

@@ -11,12 +11,11 @@ use super::lowpan::{Lowpan, Reassembly};
 use super::mac::{Csma, Mac, Tsch};
 use super::profile::Profile;
 use crate::input::{Document, Factor, Integer, PositiveSeconds, Probability, Seconds};
-pub(super) use table::RFC_JOIN;
 
 /// A number, and where it was read. "assumed: " and the reason, if nowhere.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sourced<T> {
-    pub(super) value: T,
+struct Sourced<T> {
+    value: T,
     source: &'static str,
 }
 
@@ -38,7 +37,7 @@ macro_rules! numbers {
     ($(#[$doc:meta])* $name:ident: $section:ident in $table:literal { $($key:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
-        pub(super) struct $name { $(pub(super) $key: Sourced<$type>,)* }
+        struct $name { $($key: Sourced<$type>,)* }
 
         impl $name {
             /// Gives the keys that the document has not these numbers.
@@ -200,6 +199,39 @@ impl Profile {
     /// Fills the numbers of joining.
     pub(super) fn fill_join(self, join: &mut Join, document: &Document) {
         self.numbers().join.as_ref().unwrap_or(&table::RFC_JOIN).fill(join, document);
+    }
+}
+
+impl Default for Join {
+    /// With the numbers of the standards. Those of the profile replace them before anybody sees them.
+    fn default() -> Self {
+        let numbers = &table::RFC_JOIN;
+        Self {
+            start_spread_s: Seconds::constant(1.0),
+            channel_s: numbers.channel_s.value,
+            beacon_probability: numbers.beacon_probability.value,
+            beacons_shared: numbers.beacons_shared.value,
+            beacon_sources: numbers.beacon_sources.value,
+            beacon_wait_s: numbers.beacon_wait_s.value,
+            first_request_s: numbers.first_request_s.value,
+            confirmable: numbers.confirmable.value,
+            timeout_s: numbers.timeout_s.value,
+            timeout_random_factor: numbers.timeout_random_factor.value,
+            timeout_doubles: numbers.timeout_doubles.value,
+            retries: numbers.retries.value,
+            dis: numbers.dis.value,
+            dis_period_s: numbers.dis_period_s.value,
+            dio_probability: numbers.dio_probability.value,
+            dio_interval_min: numbers.dio_interval_min.value,
+            dio_doublings: numbers.dio_doublings.value,
+            dio_redundancy: numbers.dio_redundancy.value,
+            dao_probability: numbers.dao_probability.value,
+            dao_delay_s: numbers.dao_delay_s.value,
+            dao_period_s: numbers.dao_period_s.value,
+            packet_octets: Integer::constant(20),
+            packet_period_s: PositiveSeconds::constant(60.0),
+            give_up_s: PositiveSeconds::constant(7_200.0),
+        }
     }
 }
 

@@ -59,7 +59,7 @@ const fn probability(value: f64, source: &'static str) -> Sourced<Probability> {
 const UNUSED_TRICKLE: &str = "assumed: the default of RFC 6550 section 17, not used where dio_probability says when";
 
 /// Joining by the standards.
-pub(in crate::scenario) const RFC_JOIN: JoinNumbers = JoinNumbers {
+pub(super) const RFC_JOIN: JoinNumbers = JoinNumbers {
     channel_s: period(
         1.0,
         "assumed: no standard says it; as in Contiki-NG (os/net/mac/tsch/tsch-conf.h TSCH_CHANNEL_SCAN_DURATION)",
