@@ -10,7 +10,6 @@ import python_pages
 
 import slowhand
 from slowhand import sweeps
-from slowhand.arguments import Parser
 from slowhand.commands import COMMANDS
 from slowhand.commands.common import EXIT_CODES
 
@@ -97,13 +96,11 @@ def commands() -> str:
         "",
     ]
     for name, command in COMMANDS.items():
-        parser = Parser(name, command.about, command.example)
-        command.options(parser)
         lines += [
             f"## {name} {{ #{name.replace(' ', '-')} }}",
             "",
             "```text",
-            parser.format_help().rstrip(),
+            command.parser(name).format_help().rstrip(),
             "```",
             "",
         ]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from slowhand import _native, signals
 from slowhand.arguments import Complaint, Parser, integer, number
-from slowhand.blame import blaming
 from slowhand.commands.common import (
     DONE,
     NO,
@@ -16,7 +15,7 @@ from slowhand.commands.common import (
     check_alone,
     figure_file,
     is_drawn,
-    loaded,
+    loaded_with,
     print_json,
     replaced,
     watched,
@@ -113,9 +112,7 @@ def _scenario(arguments: argparse.Namespace) -> Scenario:
 
     given = replaced(arguments)
     keys = asked_every(arguments, given, "--set")
-    with blaming(dict.fromkeys(keys, "--period")):
-        settings = [f"{key}={value}" for key, value in keys.items()]
-        scenario = loaded(arguments.scenario, [*arguments.set, *settings])
+    scenario = loaded_with(arguments, keys, "--period")
     if arguments.session is not None:
         check_alone("--session", ["application.session"], given, "--set")
         if arguments.session not in alternatives.SESSIONS:

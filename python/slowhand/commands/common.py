@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from slowhand._native import ArgumentError
 from slowhand.arguments import Complaint, Parser
+from slowhand.blame import blaming
 from slowhand.bounds import MAX_SEED
 from slowhand.output import Output, OutputError
 from slowhand.terminal import Terminal, printable, say
@@ -160,6 +161,13 @@ def check_seeds(seed: int, count: int) -> None:
     """Raises an error if there are not so many seeds."""
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
+
+
+def loaded_with(arguments: argparse.Namespace, keys: Mapping[str, str], option: str) -> Scenario:
+    """A scenario with `--set`, and with these keys, which an option has set: errors name it."""
+    with blaming(dict.fromkeys(keys, option)):
+        settings = [f"{key}={value}" for key, value in keys.items()]
+        return loaded(arguments.scenario, [*arguments.set, *settings])
 
 
 def replaced(arguments: argparse.Namespace) -> set[str]:

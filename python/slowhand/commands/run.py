@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from slowhand import output, signals
 from slowhand._native import ScenarioError
-from slowhand.arguments import Complaint, Parser
-from slowhand.blame import blaming
+from slowhand.arguments import Parser
 from slowhand.commands import explaining
 from slowhand.commands.common import (
     DONE,
     LONGEST_PANIC,
     NO,
+    check_alone,
     check_seeds,
     inputs,
     is_written,
-    loaded,
+    loaded_with,
     print_json,
     replaced,
     show_wireshark,
@@ -132,13 +132,10 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
 
 def _loaded(arguments: argparse.Namespace) -> Scenario:
     """The scenario. `--nonces` is another name for one of its keys."""
-    key = "session.nonces"
-    if arguments.nonces is None:
-        return loaded(arguments.scenario, arguments.set)
-    if key in replaced(arguments):
-        raise Complaint(f"--nonces: found --set {key} too, allowed: one of the two")
-    with blaming({key: "--nonces"}):
-        return loaded(arguments.scenario, [*arguments.set, f"{key}={arguments.nonces}"])
+    nonces = arguments.nonces
+    keys = {} if nonces is None else {"session.nonces": nonces}
+    check_alone("--nonces", keys, replaced(arguments), "--set")
+    return loaded_with(arguments, keys, "--nonces")
 
 
 def _carries_scenario(name: str, file: Output) -> bool:

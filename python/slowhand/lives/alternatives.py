@@ -7,6 +7,7 @@ often a device listens). Which of them are possible says the scenario: the other
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from slowhand import known
@@ -114,13 +115,11 @@ def with_session(scenario: Scenario, use: str) -> Scenario:
 
     Raises `ScenarioError` if its library cannot do it.
     """
-    found = forms(scenario, use)
-    for form in found[:-1]:
-        try:
+    *first, last = forms(scenario, use)
+    for form in first:
+        with suppress(ScenarioError):
             return scenario.with_(form)
-        except ScenarioError:
-            continue
-    return scenario.with_(found[-1])
+    return scenario.with_(last)
 
 
 def forms(scenario: Scenario, use: str) -> list[list[str]]:

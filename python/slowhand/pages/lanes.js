@@ -3,8 +3,9 @@
 const LEAST = 50; // The shortest time that fills the picture, in microseconds: a few symbols of 802.15.4.
 const MOST_LISTED = 200;
 
-class Timeline {
+class Timeline extends Section {
   constructor(section) {
+    super();
     this.section = section;
     const one = (selector) => section.querySelector(selector);
     this.events = new Events(JSON.parse(one(".data").textContent));
@@ -26,21 +27,10 @@ class Timeline {
     const margin = Math.max(LEAST, (this.events.last - this.events.first) * 0.01);
     this.bounds = { from: this.events.first - margin, to: this.events.last + margin };
     this.view = { ...this.bounds };
-    this.resizes = new ResizeObserver(() => this.layOut());
-    this.resizes.observe(this.lanes);
-    this.ends = new AbortController();
-    const colours = matchMedia("(prefers-color-scheme: dark)");
-    colours.addEventListener("change", () => { this.picture.readColours(); this.redraw(); }, { signal: this.ends.signal });
-    this.picture.readColours();
-    this.layOut();
+    this.follow(this.lanes, this.picture);
     this.showList();
   }
 
-  // Another handshake takes its place.
-  discard() {
-    this.resizes.disconnect();
-    this.ends.abort();
-  }
 
   // ---- what is drawn
 

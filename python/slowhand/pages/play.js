@@ -6,9 +6,10 @@ const WRITES_S = 0.2; // Words and tables follow so often while time passes, lik
 const MOST_NODES_LISTED = 12, MOST_FRAMES_LISTED = 8;
 const SPEEDS = [0.001, 0.01, 0.1, 0.5, 1, 2, 10, 100];
 
-class Playback {
+class Playback extends Section {
   // `timeline` is that of the handshake which the page explains.
   constructor(section, data, timeline) {
+    super();
     this.section = section;
     this.world = new World(data);
     this.timeline = timeline;
@@ -28,7 +29,6 @@ class Playback {
     this.speed = 1;
     this.plays = false;
     this.wrote = -Infinity;
-    this.ends = new AbortController();
     const handshake = data.handshakes.findIndex(({ client }) => client === this.explained.client);
     this.sequence = new Sequence(one(".sequence svg"), this.world, handshake, (us) => this.seek(us), section.querySelector(".sequence").id);
     this.sequence.listen(one(".sequence"));
@@ -39,19 +39,13 @@ class Playback {
     one("select").replaceChildren(...SPEEDS.map((speed) => element("option", `${speed}×`, { value: speed, ...(speed === 1 && { selected: "" }) })));
     this.listenToControls();
     this.listenToMesh();
-    this.resizes = new ResizeObserver(() => this.layOut());
-    this.resizes.observe(this.view);
-    const colours = matchMedia("(prefers-color-scheme: dark)");
-    colours.addEventListener("change", () => this.readColours(), { signal: this.ends.signal });
+    this.follow(this.view, this.mesh);
     timeline.section.addEventListener("chosen", ({ detail }) => this.seek(detail), { signal: this.ends.signal });
-    this.readColours();
-    this.layOut();
   }
 
   discard() {
     this.plays = false;
-    this.resizes.disconnect();
-    this.ends.abort();
+    super.discard();
   }
 
   limits(data) {
@@ -61,10 +55,6 @@ class Playback {
     return said.join(" ");
   }
 
-  readColours() {
-    this.mesh.readColours();
-    this.redraw();
-  }
 
   layOut() {
     this.mesh.resize(this.view.clientWidth, this.view.clientHeight);

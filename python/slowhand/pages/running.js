@@ -50,8 +50,9 @@ class Present {
   buffersAt(node) { return this.buffers.get(node) ?? { queued: 0, octets: 0, forwarding: 0 }; }
 }
 
-class Running {
+class Running extends Section {
   constructor(main) {
+    super();
     const one = (selector) => main.querySelector(selector);
     this.main = main;
     this.view = one(".mesh");
@@ -60,8 +61,6 @@ class Running {
     this.state = document.querySelector(".state");
     this.cut = new Set(); // links that are switched off
     this.chosen = { node: -1, link: null };
-    this.resizes = new ResizeObserver(() => this.layOut());
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.mesh?.readColours());
     one(".setting").addEventListener("submit", (event) => {
       event.preventDefault();
       this.send({ set: event.target.elements.change.value });
@@ -106,10 +105,8 @@ class Running {
   begin(nodes) {
     this.present = new Present(nodes);
     this.mesh = new Mesh(this.view.querySelector("canvas"), this.present);
-    this.mesh.readColours();
     this.listenToMesh();
-    this.resizes.observe(this.view);
-    this.layOut();
+    this.follow(this.view, this.mesh);
     const draw = () => {
       this.draw();
       if (!this.ended) requestAnimationFrame(draw);
@@ -118,8 +115,10 @@ class Running {
   }
 
   layOut() {
-    this.mesh?.resize(this.view.clientWidth, this.view.clientHeight);
+    this.mesh.resize(this.view.clientWidth, this.view.clientHeight);
   }
+
+  redraw() {} // it is drawn again all the time
 
   draw() {
     if (!this.now) return;

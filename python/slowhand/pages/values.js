@@ -102,3 +102,22 @@ class Drawing {
     c.stroke();
   }
 }
+
+// A part of a page with a drawing: it follows the size of a box, and the colours of the page.
+class Section {
+  follow(box, drawing) {
+    this.resizes = new ResizeObserver(() => this.layOut());
+    this.resizes.observe(box);
+    this.ends = new AbortController();
+    const colours = matchMedia("(prefers-color-scheme: dark)");
+    colours.addEventListener("change", () => { drawing.readColours(); this.redraw(); }, { signal: this.ends.signal });
+    drawing.readColours();
+    this.layOut();
+  }
+
+  // Another one takes its place.
+  discard() {
+    this.resizes.disconnect();
+    this.ends.abort();
+  }
+}

@@ -82,7 +82,8 @@ impl Tracer<'_> {
         if let State::Waiting(wait) = &thread.state
             && let Call::Connect { inode } = wait.call.what
         {
-            self.abandon_opening(inode);
+            let now = self.instant();
+            self.streams.abandon(inode, now); // nobody else waits for the connection
         }
         if self.threads.iter().all(|other| other.process != process) {
             self.processes.remove(&process);

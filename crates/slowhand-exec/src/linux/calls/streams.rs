@@ -128,12 +128,6 @@ impl Tracer<'_> {
         }
     }
 
-    /// A thread has ended that waited for a connection: nobody else does.
-    pub(crate) fn abandon_opening(&mut self, inode: u64) {
-        let now = self.instant();
-        self.streams.abandon(inode, now);
-    }
-
     /// A call that reads or writes begins. `Err`: it fails.
     pub(crate) fn begin_transfer(
         &mut self,
