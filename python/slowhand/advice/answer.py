@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ from slowhand import lives, settings
 from slowhand._native import __version__
 from slowhand.advice import Adviser, networks
 from slowhand.advice.front import METRICS, Judged, is_apart, ranked, sureness
-from slowhand.advice.space import WITHOUT_TLS, Configuration
+from slowhand.advice.space import WITHOUT_TLS, Configuration, Settings
 from slowhand.api import Scenario
 from slowhand.terminal import Terminal
 
@@ -24,23 +24,38 @@ if TYPE_CHECKING:
 class Row(NamedTuple):
     """One configuration of a table."""
 
-    name: str
-    configuration: Configuration | None
+    configuration: Configuration
     judged: Judged
 
+    @property
+    def name(self) -> str:
+        """The choice, as on the command line."""
+        return self.configuration.label
+
+    @property
+    def settings(self) -> Settings:
+        """What was chosen, by key."""
+        return self.configuration.settings
+
     def json(self, best: Judged) -> dict[str, Any]:
-        """For JSON: `weighted` is how many times as bad it is as the best, by the weights."""
-        metrics = self.judged.intervals()
-        return {
-            **_requests(self.judged),
-            "settings": _settings(self),
-            "overrides": list(self.configuration.overrides) if self.configuration else [],
-            "worlds": self.judged.worlds,
-            "outcome": self.judged.outcome,
-            "ram_of": self.judged.ram_of,
-            "metrics": {name: interval.json() for name, interval in metrics.items()},
-            "weighted": weighted(self.judged, best),
-        }
+        """For JSON."""
+        return _json(self.judged, best, self.settings, self.configuration.overrides)
+
+
+def _json(
+    judged: Judged, best: Judged, settings: Settings, overrides: Sequence[str]
+) -> dict[str, Any]:
+    """For JSON: `weighted` is how many times as bad it is as the best, by the weights."""
+    return {
+        **_requests(judged),
+        "settings": dict(settings),
+        "overrides": list(overrides),
+        "worlds": judged.worlds,
+        "outcome": judged.outcome,
+        "ram_of": judged.ram_of,
+        "metrics": {name: interval.json() for name, interval in judged.intervals().items()},
+        "weighted": weighted(judged, best),
+    }
 
 
 def _requests(judged: Judged) -> dict[str, Any]:
@@ -175,8 +190,7 @@ class Advice:
         return self.adviser.space.configurations[one]
 
     def _row(self, one: int, judged: Judged | None = None) -> Row:
-        configuration = self._configuration(one)
-        return Row(configuration.label, configuration, judged or self.adviser.judged[one])
+        return Row(self._configuration(one), judged or self.adviser.judged[one])
 
     @property
     def front(self) -> polars.DataFrame:
@@ -211,7 +225,7 @@ class Advice:
         made = [
             {
                 "scenario": self.adviser.space.scenario.file,
-                **(row.configuration.settings if row.configuration else {}),
+                **row.settings,
                 **_metrics(row.judged, self.best),
             }
             for row in rows
@@ -283,12 +297,12 @@ class Advice:
             "finalists": [row.json(best) for row in self.finalists],
             "families": [row.json(best) | {"tied": self.is_tied(row)} for row in self.family_rows],
             "ties": [row.json(best) for row in self.ties],
-            "equal": [_settings(row) for row in self.equals],
+            "equal": [dict(row.settings) for row in self.equals],
             "deciding": [
                 {
                     "network": each.network,
-                    "best": _settings(each.best),
-                    "worst": _settings(each.worst),
+                    "best": dict(each.best.settings),
+                    "worst": dict(each.worst.settings),
                     "weighted": each.weighted,
                 }
                 for each in self.deciding
@@ -302,8 +316,7 @@ class Advice:
                     "sources": default.row.sources,
                     "timeout_s": default.row.timeout_s,
                     "stack": default.row.stack,
-                    **Row("", None, default.judged).json(best),
-                    "overrides": default.row.overrides,
+                    **_json(default.judged, best, {}, default.row.overrides),
                 }
                 for default in self.adviser.defaults
             ],
@@ -361,10 +374,6 @@ class Elsewhere(NamedTuple):
     """By the weights: 0.02 is 2 % worse than the best there. It is 0 also if it is better."""
     fails: bool
     """True if it does not complete reliably there, but the best does."""
-
-
-def _settings(row: Row) -> dict[str, Any]:
-    return dict(row.configuration.settings) if row.configuration else {}
 
 
 def _table(rows: list[dict[str, Any]]) -> polars.DataFrame:

@@ -16,7 +16,6 @@ from slowhand.lives import words
 from slowhand.lives.report import assumptions, seconds
 from slowhand.report import command_of, failures, losses, number, quoted, show_command
 from slowhand.sweeps.dataset import label, shown
-from slowhand.sweeps.vary import Plain
 from slowhand.table import Cell, Column, Table
 from slowhand.terminal import Terminal, escaped, printable
 
@@ -212,10 +211,8 @@ def _help(adviser: Adviser, why: dict[str, Any], out: Terminal) -> None:
 
 def _difference(row: Row, advice: Advice) -> str:
     """A configuration by what it has other than the recommended one."""
-    if row.configuration is None:
-        return row.name
     own = advice.recommended.settings
-    found = {k: v for k, v in row.configuration.settings.items() if own[k] != v}
+    found = {k: v for k, v in row.settings.items() if own[k] != v}
     return ", ".join(
         label({key: value}) if value is not None else f"without {key}"
         for key, value in found.items()
@@ -236,10 +233,9 @@ def _families(advice: Advice, out: Terminal) -> None:
     is_tied = [advice.is_tied(row) for row in rows]
     has_ties = sum(is_tied) > 1
     for row, metrics, tied in zip(shown_rows, cells, is_tied, strict=False):
-        made = means(row.configuration.scenario) if row.configuration else None
+        made = means(row.configuration.scenario)
         values = [
-            "" if made and has_no_effect(made, [key]) else _value(_setting(row, key))
-            for key in others
+            "" if has_no_effect(made, [key]) else _value(row.settings.get(key)) for key in others
         ]
         table.add(_family_name(row), *values, *metrics, "=" if tied and has_ties else "")
     table.print(out)
@@ -251,13 +247,9 @@ def _families(advice: Advice, out: Terminal) -> None:
 
 def _family_name(row: Row) -> str:
     """The parts that a family has in common: `lean-dtls to mbedtls, dtls1.2, psk`."""
-    client, server, *rest = (_setting(row, key) for key in FAMILY)
+    client, server, *rest = map(row.settings.get, FAMILY)
     ends = client if server in (None, client) else f"{client} to {server}"
     return ", ".join(_value(value) for value in (ends, *rest) if value is not None)
-
-
-def _setting(row: Row, key: str) -> Plain | None:
-    return row.configuration.settings.get(key) if row.configuration else None
 
 
 def _front(advice: Advice, out: Terminal) -> None:
@@ -284,12 +276,11 @@ def _front(advice: Advice, out: Terminal) -> None:
     table = Table([*columns, *_metric_columns(of)], repeated=1)
     cells = _metric_cells([row.judged for row in shown_rows], advice.best, of)
     for place, (row, metrics) in enumerate(zip(shown_rows, cells, strict=True)):
-        settings = row.configuration.settings if row.configuration else {}
-        values = [_value(settings[key]) for key in varied]
+        values = [_value(row.settings[key]) for key in varied]
         table.add(str(place + 1) if place < len(rows) else "next", *values, *metrics)
     table.print(out)
     if same:
-        settings = rows[0].configuration.settings if rows[0].configuration else {}
+        settings = rows[0].settings
         said = label({key: settings[key] or "" for key in same if settings[key] is not None})
         if said:
             out.paragraph(escaped(f"All of them: {said}."), "dim")
@@ -302,7 +293,7 @@ def _columns(advice: Advice, rows: Sequence[Row]) -> tuple[list[str], list[str]]
     for choice in advice.adviser.space.choices:
         seen: list[list[str]] = []
         for key in choice.keys:
-            values = [repr(row.configuration.settings[key]) for row in rows if row.configuration]
+            values = [repr(row.settings[key]) for row in rows]
             if len(set(values)) == 1:
                 same.append(key)
             elif values not in seen:  # as those of both ends, which are chosen together

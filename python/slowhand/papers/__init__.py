@@ -55,13 +55,18 @@ class Reproduction:
         return not self.missing and all(row.verdict != "no" for row in self.rows)
 
     @property
+    def assumptions(self) -> dict[str, str]:
+        """The assumptions of the paper that the rows name."""
+        used = {name for row in self.rows for name in row.reported.assumed}
+        return {name: text for name, text in self.paper.assumptions.items() if name in used}
+
+    @property
     def tally(self) -> Tally:
         """The number of rows that agree, by what they prove."""
         return Tally.of([(row.verdict, row.reported.evidence) for row in self.rows])
 
     def json(self) -> dict[str, Any]:
         """The comparison, for JSON."""
-        used = {name for row in self.rows for name in row.reported.assumed}
         return {
             "slowhand": __version__,
             "paper": self.paper.id,
@@ -74,7 +79,7 @@ class Reproduction:
             "failures": dict(self.failures),
             "tally": self.tally.json(),
             "rows": [row.json() for row in self.rows],
-            "assumptions": {k: v for k, v in self.paper.assumptions.items() if k in used},
+            "assumptions": self.assumptions,
         }
 
     def draw(self, folder: Path) -> list[Path]:

@@ -43,10 +43,8 @@ def show_list(papers: Sequence[Paper], out: Terminal) -> None:
 def show(reproduction: Reproduction, out: Terminal) -> None:
     """Prints one row for each quantity, then the assumptions and the remarks."""
     paper = reproduction.paper
-    used = [
-        id for id in paper.assumptions if any(id in r.reported.assumed for r in reproduction.rows)
-    ]
-    numbers = {id: number for number, id in enumerate(used, start=1)}
+    assumptions = reproduction.assumptions
+    numbers = {id: number for number, id in enumerate(assumptions, start=1)}
     remarks: list[str] = []
     table = Table(
         [
@@ -75,12 +73,10 @@ def show(reproduction: Reproduction, out: Terminal) -> None:
     for part, message in reproduction.failures.items():
         out.paragraph(f"{part}: {message}", "red", indent="  ")
     out.print()
-    if used:
+    if assumptions:
         out.print("Assumed, where the paper does not say:", "dim")
-        for id, number in numbers.items():
-            out.paragraph(
-                paper.assumptions[id], "dim", first=f"{f'[{number}]':>4} ", indent=" " * 5
-            )
+        for number, text in enumerate(assumptions.values(), start=1):
+            out.paragraph(text, "dim", first=f"{f'[{number}]':>4} ", indent=" " * 5)
         out.print()
     for letter, remark in zip(_letters(len(remarks)), remarks, strict=True):
         out.paragraph(remark, "dim", first=f"{f'({letter})':>4} ", indent=" " * 5)

@@ -22,18 +22,13 @@ def compress(octets: bytes, addresses: bytes) -> bytes:
     """The shortest code of a payload between these addresses, 32 octets."""
     text = addresses + STATIC + octets
     start = len(text) - len(octets)
-    best: list[bytes | None] = [b"", *(None for _ in octets)]
+    best = {0: b""}  # by octets that are coded; a literal of one octet reaches every place
     for at in range(len(octets)):
-        before = best[at]
-        assert before is not None, "a literal of one octet reaches every place"
         for length, code in _steps(text, start + at):
-            found = before + code
-            known = best[at + length]
-            if known is None or len(found) < len(known):
+            found = best[at] + code
+            if at + length not in best or len(found) < len(best[at + length]):
                 best[at + length] = found
-    shortest = best[-1]
-    assert shortest is not None
-    return shortest
+    return best[len(octets)]
 
 
 def _steps(text: bytes, at: int) -> Iterator[tuple[int, bytes]]:
