@@ -17,7 +17,7 @@ from slowhand.estimate import Estimate, median, percentile, r_squared
 from slowhand.papers import report
 from slowhand.papers.capture import FINISHED, finished_octets
 from slowhand.papers.claeys2021 import (
-    acknowledgments,
+    acknowledgements,
     alternatives,
     buffers,
     burst,
@@ -567,7 +567,7 @@ def test_a_tunnel_carries_a_burst_over_hops() -> None:
 
 def test_what_sack_saves_is_a_mean_over_pairs() -> None:
     laboratory = Laboratory(CLAEYS, count=1, update=lambda done: None)
-    points = acknowledgments.lossy(356, acknowledgments.WITHOUT), acknowledgments.lossy(356, {})
+    points = acknowledgements.lossy(356, acknowledgements.WITHOUT), acknowledgements.lossy(356, {})
     # The second world completes without SACK only, the third with it only.
     for at, values, seeds in (
         (points[0], [130.0, 999.0, 150.0], [1, 2, 4]),
@@ -575,7 +575,7 @@ def test_what_sack_saves_is_a_mean_over_pairs() -> None:
     ):
         samples = {"bytes_phy": values}
         laboratory.measured[at] = Measured(Counter(completed=3), samples, seeds)
-    assert acknowledgments.saved(laboratory, *points, "bytes_phy").mean == pytest.approx(20.0)
+    assert acknowledgements.saved(laboratory, *points, "bytes_phy").mean == pytest.approx(20.0)
 
 
 def test_the_worst_case_has_the_interval_of_a_percentile() -> None:

@@ -33,7 +33,7 @@ pub(crate) type If<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::If<T>;
 /// `T` with a feature. Without it always [`Off::OFF`], which nobody changes.
 pub(crate) type OrOff<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::OrOff<T>;
 
-/// What is kept for a feature: an array of one `T`; without the feature, of none.
+/// A place for a feature: an array of one `T`; without the feature, of none.
 pub(crate) type Slot<const IS_ON: bool, T> = <Feature<IS_ON> as Switch>::Slot<T>;
 
 /// A feature that is on or off.

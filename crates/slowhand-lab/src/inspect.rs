@@ -31,54 +31,54 @@ row! {
     pub struct NodeReport = "One node of the mesh in the world of one seed." {
         /// The node.
         pub node: u16 => (U64(|n| n.node.into())),
-        /// What it runs on: the server's device where the server is, else the client's.
+        /// The hardware it runs on: the server's device where the server is, else the client's.
         pub device: String => (Text(|n| n.device.clone())),
         /// All of the time, in seconds. The states of the radio add up to it.
         pub elapsed: std::time::Duration => (elapsed_s: F64(|n| n.elapsed.as_secs_f64())),
         /// The states of its radio.
         pub radio: RadioTimes => {
-            /// How long its radio sent.
+            /// The time its radio sent.
             radio_transmit_s: F64(|n| n.radio.transmit.as_secs_f64()),
-            /// How long it received frames.
+            /// The time it received frames.
             radio_receive_s: F64(|n| n.radio.receive.as_secs_f64()),
-            /// How long it listened and received nothing.
+            /// The time it listened and received nothing.
             radio_listen_s: F64(|n| n.radio.listen.as_secs_f64()),
-            /// How long it was off.
+            /// The time it was off.
             radio_sleep_s: F64(|n| n.radio.sleep.as_secs_f64()),
         },
         /// The other work of its radio.
         pub work: RadioWork => {
             /// The part of that in which it was ready: its oscillator ran.
             radio_ready_s: F64(|n| n.work.ready.as_secs_f64()),
-            /// How often it left sleep: its oscillator started.
+            /// The number of times it left sleep: its oscillator started.
             radio_starts: U64(|n| n.work.starts),
-            /// How often it began to listen or to send, after sleep or when it was ready.
+            /// The number of times it began to listen or to send, after sleep or when it was ready.
             radio_rampups: U64(|n| n.work.ramps),
         },
         /// The slots in which its radio was on, by what was sent and received. Under TSCH; else there are none.
         pub slots: Slots => {
             /// Slots of TSCH in which it listened, and nothing came.
             slots_rx_idle: U64(|n| n.slots.rx_idle),
-            /// Those in which it sent a frame, and received an acknowledgement.
+            /// Slots in which it sent a frame, and received an acknowledgement.
             slots_tx_data_rx_ack: U64(|n| n.slots.tx_data_rx_ack),
-            /// Those in which it listened in vain for an acknowledgement.
+            /// Slots in which it listened in vain for an acknowledgement.
             slots_tx_data_rx_ack_none: U64(|n| n.slots.tx_data_rx_ack_none),
-            /// Those in which it sent a frame that asks for no acknowledgement.
+            /// Slots in which it sent a frame that asks for no acknowledgement.
             slots_tx_data: U64(|n| n.slots.tx_data),
-            /// Those in which it received a frame, and acknowledged it.
+            /// Slots in which it received a frame, and acknowledged it.
             slots_rx_data_tx_ack: U64(|n| n.slots.rx_data_tx_ack),
-            /// Those in which it received a frame that it did not acknowledge.
+            /// Slots in which it received a frame that it did not acknowledge.
             slots_rx_data: U64(|n| n.slots.rx_data),
         },
-        /// How long the node computed cryptography.
+        /// The time the node computed cryptography.
         pub computed: std::time::Duration => (cpu_compute_s: F64(|n| n.computed.as_secs_f64())),
-        /// How long its MAC kept the CPU waiting actively; a wait that is not over does not count.
+        /// The time its MAC kept the CPU waiting actively; a wait that is not over does not count.
         pub waited: std::time::Duration => (cpu_wait_s: F64(|n| n.waited.as_secs_f64())),
-        /// How long frames kept its CPU busy in time of the network.
+        /// The time frames kept its CPU busy in time of the network.
         pub handled: std::time::Duration => (cpu_handling_s: F64(|n| n.handled.as_secs_f64())),
         /// The frames that its CPU handled, those of the link layer itself included.
         pub frames: HandledFrames => (frames_handled: U64(|n| n.frames.all)),
-        /// How long its CPU was active: all of this, and what its device takes for frames and for waking up.
+        /// The time its CPU was active: all of this, and what its device takes for frames and for waking up.
         pub active: std::time::Duration => (cpu_active_s: F64(|n| n.active.as_secs_f64())),
         /// The energy that it used.
         pub energy: Energy => {
@@ -197,7 +197,7 @@ impl Row for RadioInterval {
         described! {
             /// The node.
             node: U64(|i| i.node.0.into()),
-            /// What its radio did: transmit, receive or listen. Between the intervals of a node its radio was off.
+            /// The radio's activity: transmit, receive or listen. Between the intervals of a node its radio was off.
             state: Text(|i| i.state.name().to_owned()),
             /// The beginning, in seconds of virtual time.
             from_s: F64(|i| i.from.as_secs_f64()),

@@ -296,9 +296,9 @@ row! {
         /// The node that opened the session; with server.at = "leaves", where the root opens all of them, that of the
         /// server.
         pub client: u16 => (U64(|r| r.client.into())),
-        /// How it ended.
+        /// Its end.
         pub outcome: Outcome => {
-            /// How the handshake ended: completed, gave_up (it had not ended after session.give_up_s), timed_out (a library,
+            /// The end of the handshake: completed, gave_up (it had not ended after session.give_up_s), timed_out (a library,
             /// or TCP below it, stopped retransmitting), reset (TCP), alert (a fatal alert arrived), error (a library ended
             /// it), refused (it had no slot at the server when it gave up, server.slots) or evicted (the server ended the
             /// session, half-open or established, for another one).
@@ -312,7 +312,7 @@ row! {
         pub start_s: f64 => (F64(|r| r.start_s)),
         /// When it had its session, or gave up for good, in seconds since the world began.
         pub end_s: f64 => (F64(|r| r.end_s)),
-        /// How many handshakes the client began until it had its session or gave up for good (application.retry). All other
+        /// Handshakes that the client began until it had its session or gave up for good (application.retry). All other
         /// columns are of all of them together, duration_s and the energy also of the waits between them; the outcome is
         /// that of the last one.
         pub attempts: u64 => (U64(|r| r.attempts)),
@@ -340,25 +340,25 @@ row! {
         pub retransmissions_needed: u64 => (U64(|r| r.retransmissions_needed)),
         /// Datagrams sent again although all that was in them arrived, or was on its way and arrived later.
         pub retransmissions_spurious: u64 => (U64(|r| r.retransmissions_spurious)),
-        /// Those of the spurious ones that the server sent, or a proxy in its name.
+        /// The spurious ones that the server sent, or a proxy in its name.
         pub retransmissions_spurious_server: u64 => (U64(|r| r.retransmissions_spurious_server)),
         /// Datagrams that the network lost, also of datagrams_proxy; not those that the border router held back for good.
         pub datagrams_lost: u64 => (U64(|r| r.datagrams_lost)),
         /// Datagrams neither delivered nor lost when the world ended, a minute after its last handshake: they wait for a
         /// link or a radio that is off, or in a long queue.
         pub datagrams_waiting: u64 => (U64(|r| r.datagrams_waiting)),
-        /// How many datagrams were lost or held back, by reason and place.
+        /// Datagrams that were lost or held back, by reason and place.
         pub losses: Vec<Loss> => {
-            /// How many datagrams were lost or held back, by reason: `injected_loss:2 queue_full:1`.
+            /// Datagrams that were lost or held back, by reason: `injected_loss:2 queue_full:1`.
             lost_because: Text(|r| because(&r.lost_because())),
         },
-        /// How long the client computed, in seconds.
+        /// The time that the client computed, in seconds.
         pub compute_client_s: f64 => (F64(|r| r.compute_client_s)),
-        /// How long the server computed for this handshake, in seconds.
+        /// The time that the server computed for this handshake, in seconds.
         pub compute_server_s: f64 => (F64(|r| r.compute_server_s)),
-        /// What the client used during the phase [`Handshake`](Phase::Handshake).
+        /// Energy that the client used during the phase [`Handshake`](Phase::Handshake).
         pub energy_client: Energy => {
-            /// What the client used during the time of duration_s, in millijoules: the sum of the columns below.
+            /// Energy that the client used during the time of duration_s, in millijoules: the sum of the columns below.
             energy_client_mj: F64(|r| r.energy_client.total_mj()),
             /// The CPU of the client while it computes, waits actively, wakes up or handles frames.
             energy_client_cpu_mj: F64(|r| r.energy_client.cpu_mj),
@@ -386,36 +386,36 @@ row! {
         pub failure: Option<Failure> => {
             /// The end that failed first: client or server. Missing if none did.
             failure_end: OptText(|r| r.failure.as_ref().map(|failure| failure.end_name().to_owned())),
-            /// What its library says, or TCP below it; or what became of its slot at the server.
+            /// The words of its library, or of TCP below it; or what became of its slot at the server.
             failure_reason: OptText(|r| r.failure.as_ref().map(|failure| failure.reason.clone())),
-            /// How many datagrams were lost or held back, by reason and place. The node is missing on the Internet.
+            /// Datagrams that were lost or held back, by reason and place. The node is missing on the Internet.
             losses: Losses(|r| &r.losses),
         },
         /// The datagrams of other traffic that were sent during the handshake.
         pub traffic: Traffic => {
             /// The datagrams of other traffic that were sent during the handshake.
             traffic_sent: U64(|r| r.traffic.sent),
-            /// How many of them arrived. Those that were neither delivered nor lost were still on their way at the end.
+            /// The number that arrived. Those that were neither delivered nor lost were still on their way at the end.
             traffic_delivered: U64(|r| r.traffic.delivered),
-            /// How many of them were lost.
+            /// The number that were lost.
             traffic_lost: U64(|r| r.traffic.lost()),
-            /// The same by reason, as in lost_because.
+            /// Lost ones by reason, as in lost_because.
             traffic_lost_because: Text(|r| because(&r.traffic.lost_because())),
-            /// How long those that arrived took, from the sender's network layer to the receiver's: the mean, in seconds.
+            /// The mean time of those that arrived, from the sender's network layer to the receiver's, in seconds.
             traffic_latency_mean_s: OptF64(|r| r.traffic.latency_mean_s),
             /// The 95th percentile of the same.
             traffic_latency_p95_s: OptF64(|r| r.traffic.latency_p95_s),
         },
-        /// The same of the server, if it is a node other than the border router.
+        /// The energy of the server, if it is a node other than the border router.
         pub energy_server: Option<Energy> => {
-            /// What the server used during the time of duration_s, in millijoules, also for other clients on its radio.
+            /// Energy that the server used during the time of duration_s, in millijoules, also for other clients on its radio.
             /// Missing if the server is the border router, or behind it.
             energy_server_mj: OptF64(|r| r.energy_server.map(|energy| energy.total_mj())),
         },
-        /// What the application's data took after the handshake, and what was sent of them before its end. `None` if there
+        /// The application's data after the handshake, and those that were sent before its end. `None` if there
         /// were none.
         pub data: Option<DataReport> => {
-            /// How the requests after the handshake ended (application.requests), as outcome. Missing if there were none.
+            /// The end of the requests after the handshake (application.requests), as outcome. Missing if there were none.
             data_outcome: OptText(|r| r.data.as_ref().map(|data| data.outcome.name().to_owned())),
             /// From the end of duration_s until the last response has arrived, and all that was sent for it has arrived or
             /// was lost, in seconds. Missing if that did not happen.
@@ -428,7 +428,7 @@ row! {
             data_frames: OptU64(|r| Some(r.data.as_ref()?.costs.frames)),
             /// Octets of these frames (PSDU).
             data_bytes_phy: OptU64(|r| Some(r.data.as_ref()?.costs.bytes_phy)),
-            /// What the client used during the time of data_s, in millijoules.
+            /// Energy that the client used during the time of data_s, in millijoules.
             energy_client_data_mj: OptF64(|r| Some(r.data.as_ref()?.energy_client.total_mj())),
             /// The end at which the requests after the handshake failed first: client or server. Missing if they did at
             /// none.
@@ -464,7 +464,7 @@ pub struct Traffic {
     pub delivered: u64,
     /// The number lost, by the first reason.
     pub losses: BTreeMap<DropReason, u64>,
-    /// The time that those that arrived took, from the sender's network layer to the receiver's: the mean, in seconds.
+    /// The mean time of those that arrived, from the sender's network layer to the receiver's, in seconds.
     pub latency_mean_s: Option<f64>,
     /// The 95th percentile of the same.
     pub latency_p95_s: Option<f64>,

@@ -151,7 +151,7 @@ impl Watcher {
     }
 }
 
-/// What has gone each way.
+/// One value for what was sent, one for what was received.
 #[derive(Debug, Default)]
 struct Both<D> {
     sent: D,

@@ -69,7 +69,7 @@ pub struct Edhoc {
     pub combined: bool,
 }
 
-/// How an end of EDHOC sends its credential.
+/// The way in which an end of EDHOC sends its credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Transfer {
@@ -109,7 +109,7 @@ impl Coap {
     }
 }
 
-/// How long an end waits for the acknowledgement of a CoAP message.
+/// The time that an end waits for the acknowledgement of a CoAP message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Congestion {

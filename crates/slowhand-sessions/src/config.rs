@@ -258,7 +258,7 @@ pub struct Timers {
     pub growth: Growth,
 }
 
-/// How the waits of a flight grow.
+/// The growth of a flight's waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Growth {
@@ -292,7 +292,7 @@ pub enum Arithmetic {
     Library,
     /// OpenSSL's assembly for every library; the library's own code if the processor is not an x86-64.
     Assembly,
-    /// The same, and what was computed before in this process is not computed again.
+    /// As `Assembly`, and this process computes nothing twice.
     #[default]
     Memo,
 }

@@ -128,7 +128,7 @@ impl Protocol {
     }
 }
 
-/// What carries the datagrams of a session of DTLS.
+/// The carrier of a DTLS session's datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

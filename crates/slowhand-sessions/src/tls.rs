@@ -168,7 +168,7 @@ impl Dtls {
         Self { cookie: true, connection_id: None, lean: LeanProfile::NONE, psk_mode: PskMode::PskKe };
 }
 
-/// How DTLS 1.3 uses a pre-shared key (RFC 8446 section 4.2.9).
+/// The use of a pre-shared key in DTLS 1.3 (RFC 8446 section 4.2.9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PskMode {
@@ -198,7 +198,7 @@ pub enum CertificateCompression {
     Zlib,
 }
 
-/// How to resume an earlier session.
+/// The way to resume an earlier session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Resumption {

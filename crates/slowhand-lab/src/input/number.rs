@@ -108,7 +108,7 @@ real! {
     Factor, "a number from 0 to 1000000", 0.0 >= .. 1e6
 }
 real! {
-    /// How many times longer something may be.
+    /// A multiple of a time or a length.
     Spread, "a number from 1 to 10", 1.0 >= .. 10.0
 }
 

@@ -67,7 +67,7 @@ row! {
             /// The first phase that it did not get through; null if it is through all.
             missing: OptText(|r| r.missing().map(|phase| phase.name().to_owned())),
         },
-        /// How often it has scanned: more than once if no response came.
+        /// The number of its scans: more than once if no response came.
         pub scans: u64 => (U64(|r| r.scans)),
         /// The Join Requests that it has sent.
         pub requests: u64 => (U64(|r| r.requests)),

@@ -41,13 +41,13 @@ row! {
     pub struct ReadersRecord = "What it cost that so many readers read the value of a node." {
         /// The seed of the world.
         pub seed: u64 => (U64(|r| r.seed)),
-        /// How readers get the value: dtls, a session of each to the producer; oscar, objects that are signed once.
+        /// The way to the value: dtls, a session of each reader to the producer; oscar, objects that are signed once.
         pub way: Way => (Text(|r| r.way.name().to_owned())),
-        /// How many readers there were.
+        /// The number of readers.
         pub readers: u32 => (U64(|r| r.readers.into())),
-        /// How many readings were due.
+        /// The number of readings that were due.
         pub readings: u64 => (U64(|r| r.readings)),
-        /// How many of these brought a value before the next was due.
+        /// The number of these that brought a value before the next was due.
         pub got: u64 => (U64(|r| r.got)),
         /// Sessions of DTLS that failed, or were not established in time.
         pub failed_sessions: u64 => (U64(|r| r.failed_sessions)),
@@ -59,7 +59,7 @@ row! {
         pub refused: u64 => (U64(|r| r.refused)),
         /// Signatures that the producer made for objects.
         pub signatures: u64 => (U64(|r| r.signatures)),
-        /// What the producer was asked for, without repetitions.
+        /// Requests to the producer, without repetitions.
         pub requests_to_producer: u64 => (U64(|r| r.requests_to_producer)),
         /// Frames of handshakes and access secrets over all hops, without acknowledgements.
         pub setup_frames: u64 => (U64(|r| r.setup_frames)),
@@ -73,9 +73,9 @@ row! {
         pub first_s: Option<f64> => (OptF64(|r| r.first_s)),
         /// The longest of these times.
         pub first_longest_s: Option<f64> => (OptF64(|r| r.first_longest_s)),
-        /// How long a later reading took, on average. Null if there was none.
+        /// The time that a later reading took, on average. Null if there was none.
         pub later_s: Option<f64> => (OptF64(|r| r.later_s)),
-        /// How long the producer computed cryptography of sessions and objects.
+        /// The time that the producer computed cryptography of sessions and objects.
         pub producer_compute_s: f64 => (F64(|r| r.producer_compute_s)),
         /// The energy of the producer from the start of the world to its end.
         pub producer_mj: f64 => (F64(|r| r.producer_mj)),
@@ -85,7 +85,7 @@ row! {
         pub others_mj: f64 => (F64(|r| r.others_mj)),
         /// The energy of these nodes in the same time if nobody reads.
         pub others_idle_mj: f64 => (F64(|r| r.others_idle_mj)),
-        /// How long the world lasted.
+        /// The length of the world.
         pub world: Duration => (world_s: F64(|r| r.world.as_secs_f64())),
     }
 }

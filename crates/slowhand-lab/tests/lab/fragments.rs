@@ -38,7 +38,7 @@ fn every_way_under_every_mac() {
         // If every link has its own cells, no node waits for the last fragment. Under X-MAC a forwarder disturbs the
         // sender.
         assert!(forwarded.duration_s < per_hop.duration_s || mac.contains("xmac"), "{mac}");
-        assert!(recovered.frames > forwarded.frames, "{mac}: acknowledgments are frames");
+        assert!(recovered.frames > forwarded.frames, "{mac}: acknowledgements are frames");
         // A node that only forwards has nothing in reassembly.
         assert!(per_hop.reassembly_peak_bytes[1] > 0);
         assert_eq!([forwarded.reassembly_peak_bytes[1], recovered.reassembly_peak_bytes[1]], [0, 0]);

@@ -53,7 +53,7 @@ pub enum Timer {
     OnDemand,
 }
 
-/// What happens to a datagram for which a node has no room: no free buffer, or too few octets.
+/// The fate of a datagram for which a node has no room: no free buffer, or too few octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]

@@ -161,7 +161,7 @@ pub enum Fragments {
     },
 }
 
-/// What else is lost with a frame that `fragment_loss`, `frame_loss` or `dropped_frames` takes.
+/// Other frames that are lost with one that `fragment_loss`, `frame_loss` or `dropped_frames` takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
@@ -196,7 +196,7 @@ pub enum RplMode {
     NonStoring,
 }
 
-/// How the headers of RPL travel in frames.
+/// The form of RPL's headers in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]

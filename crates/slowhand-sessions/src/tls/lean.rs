@@ -24,7 +24,7 @@ pub enum LeanSwitch {
     KnownAddress,
     /// A Finished message without its header.
     ShortFinished,
-    /// What Pittoli et al. 2016 leave out: messages, copies in records, and the identity.
+    /// Everything that Pittoli et al. 2016 leave out: messages, copies in records, and the identity.
     Slides,
     /// All of them.
     All,

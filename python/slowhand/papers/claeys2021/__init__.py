@@ -1,7 +1,7 @@
 """Claeys et al., "Performance of the TLS Handshake over 6TiSCH", Sensors 2021."""
 
 from slowhand.papers.claeys2021 import (
-    acknowledgments,
+    acknowledgements,
     buffers,
     burst,
     computing,
@@ -20,7 +20,7 @@ PARTS = {
     "fig5": Part(duty.measure, duty.POINTS, duty.draw),
     "fig6": loss.FIG_6,
     "fig7": loss.FIG_7,
-    "sack": Part(acknowledgments.measure, acknowledgments.POINTS),
+    "sack": Part(acknowledgements.measure, acknowledgements.POINTS),
     "fig8": Part(computing.measure, computing.POINTS, computing.draw),
     "fig10": Part(buffers.measure, draw=buffers.draw),
     "fragments": Part(buffers.fragments),

@@ -48,7 +48,7 @@ fn each_end_learns_once_that_the_connection_is_open() {
 }
 
 #[test]
-fn what_a_session_writes_waits_for_room_and_for_its_acknowledgment() {
+fn what_a_session_writes_waits_for_room_and_for_its_acknowledgement() {
     let mut pair = Pair::new();
     (0..3).for_each(|segment| pair.carry(segment % 2));
     pair.ends.iter_mut().for_each(|end| assert!(end.becomes_open() && end.is_idle() && !end.is_ready()));

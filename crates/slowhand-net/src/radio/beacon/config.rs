@@ -52,7 +52,7 @@ impl Superframe {
     }
 }
 
-/// How frames go from a coordinator to its children.
+/// The way of frames from a coordinator to its children.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

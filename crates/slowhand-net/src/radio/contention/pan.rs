@@ -24,7 +24,7 @@ pub struct Pan<R: Rules> {
     /// By buffer of the pool.
     pub(crate) destinations: Vec<NodeId>,
     pub(crate) events: EventQueue<Event<R::Event>>,
-    /// What the layer above must know: the list of the caller while events are handled, else empty.
+    /// Events for the layer above: the list of the caller while events are handled, else empty.
     pub(super) indications: Vec<Indication>,
     pub(super) handled: u64,
     pub(crate) trace: Trace,

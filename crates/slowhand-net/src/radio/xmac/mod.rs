@@ -53,7 +53,7 @@ pub struct XMac {
     nodes: Vec<XmacNode>,
     pool: FramePool,
     events: EventQueue<Event>,
-    /// What the layer above must know: the list of the caller while events are handled, else empty.
+    /// Events for the layer above: the list of the caller while events are handled, else empty.
     indications: Vec<Indication>,
     /// The receptions of the frame that ends. Kept between frames to reuse the memory.
     receptions: Vec<Reception>,

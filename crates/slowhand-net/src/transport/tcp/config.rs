@@ -95,7 +95,7 @@ pub struct TcpConfig {
     pub time_wait: Duration,
 }
 
-/// How an end negotiates ECN (RFC 3168 section 6.1.1).
+/// An end's part in the negotiation of ECN (RFC 3168 section 6.1.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

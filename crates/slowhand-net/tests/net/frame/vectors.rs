@@ -101,7 +101,7 @@ fn a_reserved_bit_is_ignored() {
 }
 
 #[test]
-fn an_immediate_acknowledgment() {
+fn an_immediate_acknowledgement() {
     let header = Header { sequence: Some(0x2a), ..Header::new(FrameType::Ack, Version::V0) };
     assert_eq!(emit(&Frame::new(header)).unwrap(), octets("0200 2a"));
     let mut octets = octets("0200 2a");
@@ -112,7 +112,7 @@ fn an_immediate_acknowledgment() {
 
 /// The time correction has twelve bits; the ACK is negative if the sixteenth bit is set.
 #[test]
-fn an_enhanced_acknowledgment_with_time_correction() {
+fn an_enhanced_acknowledgement_with_time_correction() {
     let header = Header {
         sequence: Some(0x2a),
         destination_pan: Some(PAN),

@@ -170,7 +170,7 @@ fn tunnel_of(request: &Request) -> Option<NodeId> {
     (metadata & MARK != 0).then_some(NodeId(metadata & !MARK))
 }
 
-/// What an agreed request of a tunnel has done, in which direction, and the cells that there are now.
+/// The effect of an agreed request of a tunnel: in which direction, and the cells that there are now.
 fn done(request: &Request, agreed: &[CellId]) -> Option<(Action, Direction, Vec<CellId>)> {
     let (action, options, cells) = match request {
         Request::Add(CellRequest { options, .. }) => (Action::Open, options, agreed.to_vec()),

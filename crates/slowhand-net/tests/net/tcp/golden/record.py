@@ -5,7 +5,7 @@
     python3 record.py NAME ...   some
 
 A trace has one line for each segment: when it left (us since the first), when it arrived or `lost`,
-who sent it, flags, sequence and acknowledgment number and SACK blocks relative to the two SYNs,
+who sent it, flags, sequence and acknowledgement number and SACK blocks relative to the two SYNs,
 payload octets, window field, options (timestamps relative to the sender's first). Lines that begin
 with `@` are what the applications did. Both applications read all that comes at once.
 """
