@@ -164,6 +164,7 @@ impl Links {
 
     /// True if `to` can receive a frame of `from` while all of `others` send too. Those that it does not hear do not
     /// matter.
+    #[inline]
     pub fn survives(&self, from: NodeId, to: NodeId, others: impl Iterator<Item = NodeId>) -> bool {
         let mut heard = others.filter_map(|other| Some((other, self.position(other, to)?)));
         match (&self.powers, self.position(from, to)) {

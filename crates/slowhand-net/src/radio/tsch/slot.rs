@@ -81,6 +81,7 @@ impl TschState {
     }
 
     /// True if a node receives the frame: it listens on this channel, and no other frame or acknowledgement collides.
+    #[inline]
     fn receives(&mut self, attempts: &[Attempt], index: usize, to: NodeId, asn: u64) -> bool {
         let Attempt { from, channel, air: AirTimes { start, end, .. }, .. } = attempts[index];
         if self.listens(to, asn) != Some(channel) {
