@@ -277,7 +277,7 @@ fn read_base(input: &mut Reader<'_>, link: Link, contexts: &Contexts) -> Result<
     let flag = |shift: u16| field(shift, 1) == 1;
 
     let context_ids = if flag(7) { input.u8()? } else { 0 };
-    let (traffic_class, flow_label) = TrafficMode::from_bits(field(11, 2)).read(input)?;
+    let (traffic_class, flow_label) = TrafficMode::ALL[usize::from(field(11, 2))].read(input)?;
     let compressed = flag(10);
     let next_header = if compressed { 0 } else { input.u8()? };
     let hop_limit = match field(8, 2) {
@@ -294,17 +294,19 @@ fn read_base(input: &mut Reader<'_>, link: Link, contexts: &Contexts) -> Result<
     Ok((header, compressed))
 }
 
-/// TF: which parts of traffic class and flow label are carried (RFC 6282 sections 3.1.1 and 3.2.1).
-#[derive(Clone, Copy)]
-enum TrafficMode {
-    /// ECN, DSCP and flow label: four octets.
-    Full = 0b00,
-    /// ECN and flow label, DSCP is zero: three octets.
-    EcnAndFlow = 0b01,
-    /// ECN and DSCP, the flow label is zero: one octet.
-    Class = 0b10,
-    /// All are zero.
-    Elided = 0b11,
+listed! {
+    /// TF: which parts of traffic class and flow label are carried (RFC 6282 sections 3.1.1 and 3.2.1).
+    #[derive(Clone, Copy)]
+    enum TrafficMode {
+        /// ECN, DSCP and flow label: four octets.
+        Full = 0b00,
+        /// ECN and flow label, DSCP is zero: three octets.
+        EcnAndFlow = 0b01,
+        /// ECN and DSCP, the flow label is zero: one octet.
+        Class = 0b10,
+        /// All are zero.
+        Elided = 0b11,
+    }
 }
 
 impl TrafficMode {
@@ -316,11 +318,6 @@ impl TrafficMode {
             (_, 0, _) => Self::EcnAndFlow,
             _ => Self::Full,
         }
-    }
-
-    /// The mode that these two bits say.
-    fn from_bits(bits: u8) -> Self {
-        [Self::Full, Self::EcnAndFlow, Self::Class, Self::Elided][usize::from(bits & 0b11)]
     }
 
     /// In the compressed header, ECN comes before DSCP. In the IPv6 header, DSCP comes first.
