@@ -24,7 +24,7 @@ fuzz_target!(|octets: &[u8]| {
     let [own, between, root] = [1, 2, 0].map(|node| Eui64::of_node(NodeId(node)));
     let mut reassembler = Reassembler::new(Limits { datagram: 2_047, ..Limits::default() }, contexts.clone());
     for frame in [payload.to_vec(), [&HEADERS[..], payload].concat()] {
-        reassembler.handle_fragment(Instant::ZERO, own, root, &frame, 0);
+        reassembler.handle_fragment(Instant::ZERO, Link { source: own, destination: root }, &frame, 0);
     }
     reassembler.clear();
 
@@ -43,14 +43,14 @@ fuzz_target!(|octets: &[u8]| {
     let mut arrived = false;
     while let Some(length) = fragmenter.next_frame(&packet, &mut frame).unwrap() {
         let route = |_: &mut [u8], _| Route::Next { to: root, tag: 1, congested: false, capacity };
-        let (from, frame) =
+        let (source, frame) =
             match forwarder.handle_fragment(Instant::ZERO, own, &frame[..length], 0, route, &mut forwarded) {
                 forwarding::Outcome::Forward { length, .. } if is_forwarded => (between, &forwarded[..length]),
                 forwarding::Outcome::Discarded(reason) if is_forwarded => panic!("{reason}"),
                 _ => (own, &frame[..length]),
             };
-        let to = if from == own { next } else { root };
-        match reassembler.handle_fragment(Instant::ZERO, from, to, frame, 0) {
+        let destination = if source == own { next } else { root };
+        match reassembler.handle_fragment(Instant::ZERO, Link { source, destination }, frame, 0) {
             Outcome::Complete { packet: whole, .. } => {
                 assert_eq!(whole[40..], packet[40..]); // the hop limit is in the header before
                 arrived = true;

@@ -7,7 +7,7 @@ use lean_dtls::{Instant, Status};
 use crate::handle::{Handle, Marked};
 use crate::settings::{Keys, Settings, config};
 use crate::{
-    BUFFER, Crypto, Deliver, Error, FAILED, NEVER, crypto, deliver_to, failure_number, octets, octets_mut, put, sent,
+    BUFFER, Crypto, Deliver, Error, FAILED, NEVER, crypto, deliver_to, failure_number, octets, octets_mut, put, send,
     status_number,
 };
 
@@ -90,17 +90,8 @@ pub unsafe extern "C" fn lean_dtls_client_send(
     room: usize,
     written: *mut usize,
 ) -> Error {
-    if written.is_null() {
-        return Error::Null; // its length is lost, and so is its number
-    }
     // SAFETY: the caller's promises.
-    unsafe {
-        let (data, output) = (octets(data, length), octets_mut(output, room));
-        let (length, error) =
-            Handle::with(client, |client| sent(client.send(data, output))).unwrap_or_else(|error| (0, error));
-        put(written, length);
-        error
-    }
+    unsafe { send(client, octets(data, length), octets_mut(output, room), written, Engine::send) }
 }
 
 /// Closes the connection.

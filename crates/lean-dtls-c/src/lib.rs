@@ -18,6 +18,8 @@ use core::slice;
 
 use lean_dtls::{Failure, RustCrypto, SendError, Status};
 
+use handle::Marked;
+
 pub use client::{CLIENT_SIZE, Client};
 pub use handle::Handle;
 pub use server::{Address, SERVER_SIZE, SLOTS, Server};
@@ -177,11 +179,28 @@ fn deliver_to(deliver: Option<Deliver>, context: *mut c_void) -> impl FnMut(&[u8
     }
 }
 
-/// The length of what was encrypted, and the error.
-fn sent(result: Result<usize, SendError>) -> (usize, Error) {
-    match result {
-        Ok(length) => (length, Error::Ok),
-        Err(SendError::NotEstablished) => (0, Error::NotEstablished),
-        Err(SendError::TooLong) => (0, Error::TooLong),
+/// Encrypts data with `call`, and writes the length of the datagram where C wants it.
+///
+/// # Safety
+/// As for [`Handle::with`] and [`put`].
+unsafe fn send<E: Marked>(
+    this: *mut Handle<E>,
+    data: &[u8],
+    output: &mut [u8],
+    written: *mut usize,
+    call: impl FnOnce(&mut E, &[u8], &mut [u8]) -> Result<usize, SendError>,
+) -> Error {
+    if written.is_null() {
+        return Error::Null; // the length is lost, and so is the number of the record
     }
+    // SAFETY: the caller's promise.
+    let (length, error) = match unsafe { Handle::with(this, |engine| call(engine, data, output)) } {
+        Ok(Ok(length)) => (length, Error::Ok),
+        Ok(Err(SendError::NotEstablished)) => (0, Error::NotEstablished),
+        Ok(Err(SendError::TooLong)) => (0, Error::TooLong),
+        Err(error) => (0, error),
+    };
+    // SAFETY: the same.
+    unsafe { put(written, length) };
+    error
 }

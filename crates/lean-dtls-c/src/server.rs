@@ -2,12 +2,12 @@
 
 use core::ffi::c_void;
 
-use lean_dtls::{Association, Instant};
+use lean_dtls::{Association, Instant, SendError};
 
 use crate::handle::{Handle, Marked};
 use crate::settings::{Keys, Settings, config};
 use crate::{
-    BUFFER, Crypto, Deliver, Error, FAILED, NEVER, crypto, deliver_to, octets, octets_mut, put, sent, status_number,
+    BUFFER, Crypto, Deliver, Error, FAILED, NEVER, crypto, deliver_to, octets, octets_mut, put, send, status_number,
     value,
 };
 
@@ -168,20 +168,12 @@ pub unsafe extern "C" fn lean_dtls_server_send(
     room: usize,
     written: *mut usize,
 ) -> Error {
+    let call = |server: &mut Engine, data: &[u8], output: &mut [u8]| {
+        let association = Association::with_number(association).ok_or(SendError::NotEstablished)?;
+        server.send(association, data, output)
+    };
     // SAFETY: the caller's promises.
-    unsafe {
-        if written.is_null() {
-            return Error::Null;
-        }
-        let (data, output) = (octets(data, length), octets_mut(output, room));
-        let send = |server: &mut Engine| match Association::with_number(association) {
-            Some(association) => sent(server.send(association, data, output)),
-            None => (0, Error::NotEstablished),
-        };
-        let (length, error) = Handle::with(server, send).unwrap_or_else(|error| (0, error));
-        put(written, length);
-        error
-    }
+    unsafe { send(server, octets(data, length), octets_mut(output, room), written, call) }
 }
 
 /// Closes an association.

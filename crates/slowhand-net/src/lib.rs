@@ -146,6 +146,21 @@ macro_rules! named {
     };
 }
 
+/// An enum with the list of its variants. Where they have numbers, these count from 0, and are the places in the list.
+macro_rules! listed {
+    ($(#[$attribute:meta])* $visible:vis enum $enum:ident {
+        $($(#[$doc:meta])* $variant:ident $(= $number:literal)?,)*
+    }) => {
+        $(#[$attribute])*
+        $visible enum $enum { $($(#[$doc])* $variant $(= $number)?),* }
+
+        impl $enum {
+            /// All of them, in order.
+            $visible const ALL: [Self; [$(stringify!($variant)),*].len()] = [$(Self::$variant),*];
+        }
+    };
+}
+
 pub mod address;
 pub mod clock;
 mod cursor;

@@ -2,12 +2,9 @@
 
 use aes::Aes128;
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
-use ccm::Ccm;
-use ccm::aead::AeadInOut;
-use ccm::consts::{U8, U12};
 
 use super::KEY;
-use crate::oscore::crypto::{DIGEST, Failed, TAG};
+use crate::oscore::crypto::{DIGEST, Failed, TAG, open, seal};
 use crate::oscore::{Crypto as _, RustCrypto};
 
 /// Octets of the nonce of a record (RFC 6655 section 3).
@@ -46,8 +43,6 @@ pub trait Crypto {
 /// The software of the RustCrypto project, with randomness of the caller: `R` fills a slice with random octets.
 pub struct Software<R>(pub R);
 
-type Cipher = Ccm<Aes128, U8, U12>;
-
 impl<R: FnMut(&mut [u8])> Crypto for Software<R> {
     fn fill_random(&mut self, output: &mut [u8]) {
         (self.0)(output);
@@ -79,15 +74,11 @@ impl<R: FnMut(&mut [u8])> Crypto for Software<R> {
     }
 
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
-        let cipher = Cipher::new(with.key.into());
-        let tag = cipher.encrypt_inout_detached(with.nonce.into(), with.associated, content.into());
-        tag.map(Into::into).map_err(|_| Failed)
+        seal(with, content)
     }
 
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
-        let cipher = Cipher::new(with.key.into());
-        let opened = cipher.decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag.into());
-        opened.map_err(|_| Failed)
+        open(with, content, tag)
     }
 }
 

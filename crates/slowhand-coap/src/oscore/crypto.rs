@@ -3,9 +3,10 @@
 //! Each call is one operation that a device performs, so whoever wants their number or their time wraps an implementation.
 
 use aes::Aes128;
-use ccm::Ccm;
+use ccm::aead::array::AsArrayRef;
 use ccm::aead::{AeadInOut, KeyInit};
-use ccm::consts::{U8, U13};
+use ccm::consts::U8;
+use ccm::{Ccm, NonceSize};
 use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::{Zeroize, Zeroizing};
@@ -69,8 +70,6 @@ pub trait Crypto {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RustCrypto;
 
-type Cipher = Ccm<Aes128, U8, U13>;
-
 impl Crypto for RustCrypto {
     fn extract(&mut self, salt: &[u8], secret: &[u8]) -> Secret {
         let (mut extracted, _) = Hkdf::<Sha256>::extract(Some(salt), secret);
@@ -89,14 +88,34 @@ impl Crypto for RustCrypto {
     }
 
     fn seal(&mut self, with: &Protection<'_>, content: &mut [u8]) -> Result<[u8; TAG], Failed> {
-        let cipher = Cipher::new(with.key.into());
-        let tag = cipher.encrypt_inout_detached(with.nonce.into(), with.associated, content.into());
-        tag.map(Into::into).map_err(|_| Failed)
+        seal(with, content)
     }
 
     fn open(&mut self, with: &Protection<'_>, content: &mut [u8], tag: &[u8; TAG]) -> Result<(), Failed> {
-        let cipher = Cipher::new(with.key.into());
-        let result = cipher.decrypt_inout_detached(with.nonce.into(), with.associated, content.into(), tag.into());
-        result.map_err(|_| Failed)
+        open(with, content, tag)
     }
+}
+
+/// Encrypts `content` in place with AES-128-CCM-8, and returns its tag.
+pub(crate) fn seal<const LENGTH: usize>(with: &Protection<'_, LENGTH>, content: &mut [u8]) -> Result<[u8; TAG], Failed>
+where
+    [u8; LENGTH]: AsArrayRef<u8, Size: NonceSize>,
+{
+    let cipher = Ccm::<Aes128, U8, _>::new(with.key.into());
+    let tag = cipher.encrypt_inout_detached(with.nonce.as_array_ref(), with.associated, content.into());
+    tag.map(Into::into).map_err(|_| Failed)
+}
+
+/// Decrypts `content` in place with AES-128-CCM-8.
+pub(crate) fn open<const LENGTH: usize>(
+    with: &Protection<'_, LENGTH>,
+    content: &mut [u8],
+    tag: &[u8; TAG],
+) -> Result<(), Failed>
+where
+    [u8; LENGTH]: AsArrayRef<u8, Size: NonceSize>,
+{
+    let cipher = Ccm::<Aes128, U8, _>::new(with.key.into());
+    let nonce = with.nonce.as_array_ref();
+    cipher.decrypt_inout_detached(nonce, with.associated, content.into(), tag.into()).map_err(|_| Failed)
 }

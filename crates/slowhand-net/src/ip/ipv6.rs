@@ -4,30 +4,27 @@ use std::net::Ipv6Addr;
 
 use super::Error;
 
-/// Explicit congestion notification: the low two bits of the traffic class (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not-ECT: the transport does not support ECN.
-    #[default]
-    NotCapable = 0b00,
-    /// ECT(1): the transport supports ECN.
-    Capable1 = 0b01,
-    /// ECT(0): the transport supports ECN.
-    Capable0 = 0b10,
-    /// CE: a router marked the packet instead of dropping it.
-    CongestionExperienced = 0b11,
+listed! {
+    /// Explicit congestion notification: the low two bits of the traffic class (RFC 3168 section 5).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    #[repr(u8)]
+    pub enum Ecn {
+        /// Not-ECT: the transport does not support ECN.
+        #[default]
+        NotCapable = 0b00,
+        /// ECT(1): the transport supports ECN.
+        Capable1 = 0b01,
+        /// ECT(0): the transport supports ECN.
+        Capable0 = 0b10,
+        /// CE: a router marked the packet instead of dropping it.
+        CongestionExperienced = 0b11,
+    }
 }
 
 impl Ecn {
     /// The codepoint in the low two bits of `traffic_class`.
     pub const fn of_traffic_class(traffic_class: u8) -> Self {
-        match traffic_class & 0b11 {
-            0b00 => Self::NotCapable,
-            0b01 => Self::Capable1,
-            0b10 => Self::Capable0,
-            _ => Self::CongestionExperienced,
-        }
+        Self::ALL[(traffic_class & 0b11) as usize]
     }
 
     /// True if the transport supports ECN: a router may mark the packet instead of dropping it.

@@ -35,7 +35,7 @@ pub use reassembly::Reassembler;
 
 use cursor::{Reader, Writer};
 use fragment::{Amount, FragmentHeader};
-use iphc::Depth;
+use iphc::{Compression, Decompression, Depth};
 use mesh::MeshHeader;
 use payload::{Consumed, Plan};
 use recovery::Rfrag;
@@ -242,19 +242,20 @@ fn compress_headers(
     contexts: &Contexts,
     out: &mut Writer<'_>,
 ) -> Result<Compressed, Error> {
-    let (before, plan) = (out.written(), form.plan(contexts));
+    let before = out.written();
+    let how = Compression { depth: Depth::All, plan: form.plan(contexts), link, contexts };
     if let Some(encoding) = contexts.routing_headers().filter(|_| !form.is_with_hidden(false)) {
-        match routing_header::compress(packet, plan, link, contexts, encoding, out) {
+        match routing_header::compress(packet, how, encoding, out) {
             Ok(Some(compressed)) => return Ok(compressed),
             Err(error) if form.is_with_hidden(true) => return Err(error),
             Ok(None) => {}
             Err(_) => out.truncate(before),
         }
     }
-    let done = match iphc::compress(header, packet, (Depth::All, plan), link, contexts, out) {
+    let done = match iphc::compress(header, packet, how, out) {
         Err(Error::BufferTooSmall(_)) if header.next_header != ip::next_header::UDP => {
             out.truncate(before);
-            iphc::compress_chain(header, packet, (Depth::Udp, plan), link, contexts, out)?
+            iphc::compress_chain(header, packet, Compression { depth: Depth::Udp, ..how }, out)?
         }
         done => done?,
     };
@@ -286,13 +287,12 @@ pub fn decompress(
     datagram_size: Option<usize>,
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
+    let how = Decompression { link, contexts, datagram_size };
     match payload.first() {
         None => Err(Error::Truncated),
         Some(&DISPATCH_IPV6) => copy_header(&payload[1..], out),
-        Some(&dispatch) if iphc::is_dispatch(dispatch) => {
-            iphc::decompress(payload, link, contexts, datagram_size, &mut Writer::new(out))
-        }
-        Some(&routing_header::PAGE_1) => routing_header::decompress(payload, link, contexts, datagram_size, out),
+        Some(&dispatch) if iphc::is_dispatch(dispatch) => iphc::decompress(payload, how, &mut Writer::new(out)),
+        Some(&routing_header::PAGE_1) => routing_header::decompress(payload, how, out),
         Some(&dispatch) => Err(Error::Dispatch(dispatch)),
     }
 }

@@ -87,17 +87,19 @@ impl CompressedUdp {
     }
 }
 
-/// P: how the ports are encoded (RFC 6282 section 4.3.3).
-#[derive(Clone, Copy)]
-enum PortMode {
-    /// Both in full: four octets.
-    Full = 0b00,
-    /// The source in full, the destination in eight bits: three octets.
-    Destination8 = 0b01,
-    /// The source in eight bits, the destination in full: three octets.
-    Source8 = 0b10,
-    /// Both in four bits, the source first: one octet.
-    Both4 = 0b11,
+listed! {
+    /// P: how the ports are encoded (RFC 6282 section 4.3.3).
+    #[derive(Clone, Copy)]
+    enum PortMode {
+        /// Both in full: four octets.
+        Full = 0b00,
+        /// The source in full, the destination in eight bits: three octets.
+        Destination8 = 0b01,
+        /// The source in eight bits, the destination in full: three octets.
+        Source8 = 0b10,
+        /// Both in four bits, the source first: one octet.
+        Both4 = 0b11,
+    }
 }
 
 impl PortMode {
@@ -110,11 +112,6 @@ impl PortMode {
             (s, _) if fits_8(s) => Self::Source8,
             _ => Self::Full,
         }
-    }
-
-    /// The mode that the lower two bits say.
-    fn from_bits(bits: u8) -> Self {
-        [Self::Full, Self::Destination8, Self::Source8, Self::Both4][usize::from(bits & 0b11)]
     }
 }
 
@@ -238,7 +235,7 @@ pub(super) fn emit_udp(udp: &UdpHeader, dispatch: u8, out: &mut Writer<'_>) -> R
 pub(super) fn read_udp(input: &mut Reader<'_>, contexts: &Contexts) -> Result<CompressedUdp, Error> {
     let encoding = input.u8()?;
     let payload = payload_of(encoding, contexts)?;
-    let (source_port, destination_port) = match PortMode::from_bits(encoding) {
+    let (source_port, destination_port) = match PortMode::ALL[usize::from(encoding & 0b11)] {
         PortMode::Full => (input.u16()?, input.u16()?),
         PortMode::Destination8 => (input.u16()?, PORT_BASE_8 | u16::from(input.u8()?)),
         PortMode::Source8 => (PORT_BASE_8 | u16::from(input.u8()?), input.u16()?),

@@ -248,19 +248,11 @@ impl Reassembler {
         }
     }
 
-    /// Handles the payload of a frame from `from` to `to`.
+    /// Handles the payload of a frame over `link`.
     ///
     /// `datagram` is the caller's identifier of the packet. The reassembler keeps that of the first fragment to arrive,
     /// and returns it when the packet is complete or lost.
-    pub fn handle_fragment(
-        &mut self,
-        now: Instant,
-        from: Eui64,
-        to: Eui64,
-        payload: &[u8],
-        datagram: u32,
-    ) -> Outcome<'_> {
-        let link = Link { source: from, destination: to };
+    pub fn handle_fragment(&mut self, now: Instant, link: Link, payload: &[u8], datagram: u32) -> Outcome<'_> {
         match payload.first() {
             Some(&octet) if FragmentHeader::is_dispatch(octet) => self.store(now, link, payload, datagram),
             _ => self.pass_through(link, payload, datagram),

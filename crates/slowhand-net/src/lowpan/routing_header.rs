@@ -24,9 +24,8 @@ use std::net::Ipv6Addr;
 
 use super::context::RoutingHeaders;
 use super::cursor::{Reader, Writer};
-use super::iphc::{self, Depth};
-use super::payload::Plan;
-use super::{Compressed, Contexts, Decompressed, Error, Link};
+use super::iphc::{self, Compression, Decompression};
+use super::{Compressed, Decompressed, Error};
 use crate::ip::rpl::{self, RplHeaders, RplOption, SourceRoute};
 use crate::ip::{Ecn, Ipv6Header, next_header};
 
@@ -64,9 +63,7 @@ const MAX_ROUTE: usize = 64;
 /// compressed as any other packet.
 pub(super) fn compress(
     packet: &[u8],
-    plan: Option<Plan>,
-    link: Link,
-    contexts: &Contexts,
+    how: Compression<'_>,
     encoding: &RoutingHeaders,
     out: &mut Writer<'_>,
 ) -> Result<Option<Compressed>, Error> {
@@ -87,7 +84,7 @@ pub(super) fn compress(
         let next_header = packet[headers.next_header];
         let payload_length = outer.payload_length.saturating_sub(hidden as u16);
         let plain = Ipv6Header { next_header, payload_length, ..outer };
-        let done = iphc::compress(&plain, &packet[hidden..], (Depth::All, plan), link, contexts, out)?;
+        let done = iphc::compress(&plain, &packet[hidden..], how, out)?;
         return Ok(Some(Compressed::of(done.behind(hidden), out.written() - before, hidden)));
     }
     let mut inner = Ipv6Header::parse(behind)?;
@@ -104,25 +101,19 @@ pub(super) fn compress(
     emit_option(option.as_ref(), out)?;
     emit_ip_in_ip(&outer, encoding, out)?;
     let hidden = headers.end;
-    let done = iphc::compress(&inner, behind, (Depth::All, plan), link, contexts, out)?;
+    let done = iphc::compress(&inner, behind, how, out)?;
     Ok(Some(Compressed::of(done.behind(hidden), out.written() - before, hidden)))
 }
 
-/// Decompresses what [`compress`] has written. The arguments are those of [`decompress`](super::decompress).
-pub(super) fn decompress(
-    payload: &[u8],
-    link: Link,
-    contexts: &Contexts,
-    datagram_size: Option<usize>,
-    out: &mut [u8],
-) -> Result<Decompressed, Error> {
-    let encoding = contexts.routing_headers().ok_or(Error::Dispatch(PAGE_1))?;
+/// Decompresses what [`compress`] has written.
+pub(super) fn decompress(payload: &[u8], how: Decompression<'_>, out: &mut [u8]) -> Result<Decompressed, Error> {
+    let encoding = how.contexts.routing_headers().ok_or(Error::Dispatch(PAGE_1))?;
     let mut input = Reader::new(&payload[1..]);
     let found = Found::read(&mut input, encoding)?;
     let begin = 1 + input.position();
     let Some((hop_limit, source)) = found.ip_in_ip else {
         let option = found.option.filter(|_| found.hops == 0).ok_or(Error::RoutingHeader)?;
-        return decompress_option(&option, &payload[begin..], link, contexts, datagram_size, out)
+        return decompress_option(&option, &payload[begin..], how, out)
             .map(|done| Decompressed { consumed: done.consumed + begin, ..done });
     };
     // The inner packet is read first: the outer destination may follow from it.
@@ -131,8 +122,8 @@ pub(super) fn decompress(
     let hidden = Ipv6Header::LENGTH + extensions;
     let mut writer = Writer::new(out);
     writer.skip(hidden)?;
-    let datagram_size = datagram_size.map(|size| size + hidden);
-    let done = iphc::decompress(&payload[begin..], link, contexts, datagram_size, &mut writer)?;
+    let datagram_size = how.datagram_size.map(|size| size + hidden);
+    let done = iphc::decompress(&payload[begin..], Decompression { datagram_size, ..how }, &mut writer)?;
     let size = datagram_size.unwrap_or(done.written + payload.len() - begin - done.consumed);
     let inner = Ipv6Header::parse(&out[hidden..])?;
     let implicit = implicit_destination(found.option.as_ref(), encoding, &inner);
@@ -149,13 +140,11 @@ pub(super) fn decompress(
 fn decompress_option(
     option: &RplOption,
     payload: &[u8],
-    link: Link,
-    contexts: &Contexts,
-    size: Option<usize>,
+    how: Decompression<'_>,
     out: &mut [u8],
 ) -> Result<Decompressed, Error> {
     let hidden = RplOption::HEADER;
-    let done = iphc::decompress(payload, link, contexts, size, &mut Writer::new(out))?;
+    let done = iphc::decompress(payload, how, &mut Writer::new(out))?;
     let written = done.written + hidden;
     let found = out.len();
     let headers = out.get_mut(..written).ok_or(Error::BufferTooSmall(found))?;

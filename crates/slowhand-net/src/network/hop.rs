@@ -218,12 +218,12 @@ impl Network {
     /// Gives the reassembler a frame payload whose headers are compressed for these addresses.
     pub(super) fn reassemble_over(
         &mut self,
-        Link { source, destination }: Link,
+        link: Link,
         Received { node, payload, datagram, .. }: Received<'_>,
         events: &mut Events,
     ) {
         let reassembler = &mut self.nodes[node.index()].reassembler;
-        match reassembler.handle_fragment(self.now, source, destination, payload, datagram) {
+        match reassembler.handle_fragment(self.now, link, payload, datagram) {
             Outcome::Complete { packet, datagram } => {
                 self.packet.clear();
                 self.packet.extend_from_slice(packet);

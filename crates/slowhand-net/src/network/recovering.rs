@@ -105,7 +105,8 @@ impl Network {
             }
             (NextHop::Neighbor(_), None) => Route::None,
         };
-        let (source, own) = (self.addressing.of_node(from), self.addressing.of_node(node));
+        let [source, destination] = [from, node].map(|node| self.addressing.of_node(node));
+        let link = Link { source, destination };
         let mut frame = [0; MAX_FRAME];
         let answer = match router.handle_fragment(self.now, source, payload, congested, route, &mut frame) {
             Outcome::Forward { to, length } => {
@@ -113,11 +114,11 @@ impl Network {
                 let _ = self.enqueue(Msdu::new(node, to.node(), &frame[..length], datagram));
                 None
             }
-            Outcome::Unknown(refusal) if !receiver.knows(self.now, source, own, tag_of(payload)) => refusal,
+            Outcome::Unknown(refusal) if !receiver.knows(self.now, link, tag_of(payload)) => refusal,
             Outcome::Discarded(_, refusal) => refusal,
             Outcome::Local | Outcome::Unknown(_) => {
                 let Reception { outcome, acknowledgement } =
-                    receiver.handle_fragment(self.now, source, own, payload, datagram);
+                    receiver.handle_fragment(self.now, link, payload, datagram);
                 // The source learns of a discarded packet from the acknowledgement, and reports the loss.
                 if let reassembly::Outcome::Complete { packet, datagram } = outcome {
                     self.packet.clear();

@@ -48,26 +48,40 @@ pub(super) enum Depth {
     Inner,
 }
 
+/// How a packet is compressed: which of its headers, which part of its payload, and for which link.
+#[derive(Clone, Copy)]
+pub(super) struct Compression<'a> {
+    pub(super) depth: Depth,
+    pub(super) plan: Option<Plan>,
+    pub(super) link: Link,
+    pub(super) contexts: &'a Contexts,
+}
+
+/// How a packet was compressed: for which link, and to which size it decompresses (as in [`decompress`](super::decompress)).
+#[derive(Clone, Copy)]
+pub(super) struct Decompression<'a> {
+    pub(super) link: Link,
+    pub(super) contexts: &'a Contexts,
+    pub(super) datagram_size: Option<usize>,
+}
+
 /// Compresses `header`, and the headers behind it in `packet`, which begins with an IPv6 header. The packet may end
-/// after its headers: a node that forwards fragments has no more. The payload of UDP is compressed as `plan` says. Returns the
-/// octets that were compressed.
+/// after its headers: a node that forwards fragments has no more. Returns the octets that were compressed.
 #[inline]
 pub(super) fn compress(
     header: &Ipv6Header,
     packet: &[u8],
-    (depth, plan): (Depth, Option<Plan>),
-    link: Link,
-    contexts: &Contexts,
+    how: Compression<'_>,
     out: &mut Writer<'_>,
 ) -> Result<Consumed, Error> {
     if header.next_header != next_header::UDP {
-        return compress_chain(header, packet, (depth, plan), link, contexts, out);
+        return compress_chain(header, packet, how, out);
     }
     let behind = &packet[Ipv6Header::LENGTH..];
     let udp = nhc::udp(behind, header.payload_length.into());
-    emit_base(header, udp.is_some(), link, contexts, out)?;
+    emit_base(header, udp.is_some(), how, out)?;
     let Some(udp) = udp else { return Ok(Consumed::open(Ipv6Header::LENGTH)) };
-    let done = payload::emit(header, &udp, &behind[UdpHeader::LENGTH..], plan, out)?;
+    let done = payload::emit(header, &udp, &behind[UdpHeader::LENGTH..], how.plan, out)?;
     Ok(done.behind(Ipv6Header::LENGTH))
 }
 
@@ -75,9 +89,7 @@ pub(super) fn compress(
 pub(super) fn compress_chain(
     header: &Ipv6Header,
     packet: &[u8],
-    (depth, plan): (Depth, Option<Plan>),
-    link: Link,
-    contexts: &Contexts,
+    how: Compression<'_>,
     out: &mut Writer<'_>,
 ) -> Result<Consumed, Error> {
     let mut payload = &packet[Ipv6Header::LENGTH..];
@@ -85,23 +97,23 @@ pub(super) fn compress_chain(
     let find = |number, payload, length| {
         NextHeader::of(number, payload, length).filter(|next| match next {
             NextHeader::Udp(_) => true,
-            NextHeader::Extension { .. } => depth != Depth::Udp,
-            NextHeader::Ipv6(_) => depth == Depth::All,
+            NextHeader::Extension { .. } => how.depth != Depth::Udp,
+            NextHeader::Ipv6(_) => how.depth == Depth::All,
         })
     };
     let mut next = find(header.next_header, payload, length);
-    emit_base(header, next.is_some(), link, contexts, out)?;
+    emit_base(header, next.is_some(), how, out)?;
     let mut consumed = Ipv6Header::LENGTH;
     while let Some(found) = next {
         match found {
             NextHeader::Udp(udp) => {
-                let done = payload::emit(header, &udp, &payload[UdpHeader::LENGTH..], plan, out)?;
+                let done = payload::emit(header, &udp, &payload[UdpHeader::LENGTH..], how.plan, out)?;
                 return Ok(done.behind(consumed));
             }
             NextHeader::Ipv6(inner) => {
                 out.u8(nhc::IPV6)?;
                 let link = link_of(header.source, header.destination);
-                let done = compress_chain(&inner, payload, (Depth::Inner, plan), link, contexts, out)?;
+                let done = compress_chain(&inner, payload, Compression { depth: Depth::Inner, link, ..how }, out)?;
                 return Ok(done.behind(consumed));
             }
             NextHeader::Extension { id, octets } => {
@@ -128,8 +140,7 @@ fn link_of(source: Ipv6Addr, destination: Ipv6Addr) -> Link {
 fn emit_base(
     header: &Ipv6Header,
     next_is_compressed: bool,
-    link: Link,
-    contexts: &Contexts,
+    Compression { link, contexts, .. }: Compression<'_>,
     out: &mut Writer<'_>,
 ) -> Result<(), Error> {
     let source = Coded::source(header.source, link.source, contexts);
@@ -166,16 +177,10 @@ fn emit_base(
 
 /// Decompresses the headers at the beginning of `payload`: IPv6, and those behind it that are compressed too.
 ///
-/// `datagram_size` is as in [`decompress`](super::decompress), with the octets that `out` holds already: an outer header
-/// that was decompressed before.
+/// The size is with the octets that `out` holds already: an outer header that was decompressed before.
 #[inline]
-pub(super) fn decompress(
-    payload: &[u8],
-    link: Link,
-    contexts: &Contexts,
-    datagram_size: Option<usize>,
-    out: &mut Writer<'_>,
-) -> Result<Decompressed, Error> {
+pub(super) fn decompress(payload: &[u8], how: Decompression<'_>, out: &mut Writer<'_>) -> Result<Decompressed, Error> {
+    let Decompression { link, contexts, datagram_size } = how;
     let mut input = Reader::new(payload);
     let at = out.written();
     let (mut header, compressed) = read_base(&mut input, link, contexts)?;
@@ -186,7 +191,7 @@ pub(super) fn decompress(
     };
     header.next_header = number;
     if compressed && (number != next_header::UDP || contexts.payload_compression().is_some()) {
-        return decompress_chain(header, input, contexts, datagram_size, out);
+        return decompress_chain(header, input, how, out);
     }
     let udp = if compressed { Some(nhc::read_udp(&mut input, contexts)?) } else { None };
     let headers = Ipv6Header::LENGTH + if udp.is_some() { UdpHeader::LENGTH } else { 0 };
@@ -204,8 +209,7 @@ pub(super) fn decompress(
 fn decompress_chain(
     header: Ipv6Header,
     mut input: Reader<'_>,
-    contexts: &Contexts,
-    datagram_size: Option<usize>,
+    Decompression { contexts, datagram_size, .. }: Decompression<'_>,
     out: &mut Writer<'_>,
 ) -> Result<Decompressed, Error> {
     let (mut ips, mut udp_at, mut payload) = ([out.written(), usize::MAX], None, None);
@@ -277,7 +281,7 @@ fn read_base(input: &mut Reader<'_>, link: Link, contexts: &Contexts) -> Result<
     let flag = |shift: u16| field(shift, 1) == 1;
 
     let context_ids = if flag(7) { input.u8()? } else { 0 };
-    let (traffic_class, flow_label) = TrafficMode::from_bits(field(11, 2)).read(input)?;
+    let (traffic_class, flow_label) = TrafficMode::ALL[usize::from(field(11, 2))].read(input)?;
     let compressed = flag(10);
     let next_header = if compressed { 0 } else { input.u8()? };
     let hop_limit = match field(8, 2) {
@@ -294,17 +298,19 @@ fn read_base(input: &mut Reader<'_>, link: Link, contexts: &Contexts) -> Result<
     Ok((header, compressed))
 }
 
-/// TF: which parts of traffic class and flow label are carried (RFC 6282 sections 3.1.1 and 3.2.1).
-#[derive(Clone, Copy)]
-enum TrafficMode {
-    /// ECN, DSCP and flow label: four octets.
-    Full = 0b00,
-    /// ECN and flow label, DSCP is zero: three octets.
-    EcnAndFlow = 0b01,
-    /// ECN and DSCP, the flow label is zero: one octet.
-    Class = 0b10,
-    /// All are zero.
-    Elided = 0b11,
+listed! {
+    /// TF: which parts of traffic class and flow label are carried (RFC 6282 sections 3.1.1 and 3.2.1).
+    #[derive(Clone, Copy)]
+    enum TrafficMode {
+        /// ECN, DSCP and flow label: four octets.
+        Full = 0b00,
+        /// ECN and flow label, DSCP is zero: three octets.
+        EcnAndFlow = 0b01,
+        /// ECN and DSCP, the flow label is zero: one octet.
+        Class = 0b10,
+        /// All are zero.
+        Elided = 0b11,
+    }
 }
 
 impl TrafficMode {
@@ -316,11 +322,6 @@ impl TrafficMode {
             (_, 0, _) => Self::EcnAndFlow,
             _ => Self::Full,
         }
-    }
-
-    /// The mode that these two bits say.
-    fn from_bits(bits: u8) -> Self {
-        [Self::Full, Self::EcnAndFlow, Self::Class, Self::Elided][usize::from(bits & 0b11)]
     }
 
     /// In the compressed header, ECN comes before DSCP. In the IPv6 header, DSCP comes first.

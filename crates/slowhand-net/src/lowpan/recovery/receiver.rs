@@ -65,27 +65,20 @@ impl Receiver {
         }
     }
 
-    /// True if a packet with this tag, over the link from `from` to `to`, is in reassembly or was delivered recently.
-    pub fn knows(&mut self, now: Instant, from: Eui64, to: Eui64, tag: u8) -> bool {
-        let key = Key { link: Link { source: from, destination: to }, tag };
+    /// True if a packet with this tag, over `link`, is in reassembly or was delivered recently.
+    pub fn knows(&mut self, now: Instant, link: Link, tag: u8) -> bool {
+        let key = Key { link, tag };
         self.position(key).is_some() || self.was_delivered(now, key)
     }
 
-    /// Handles the payload of a frame from `from` to `to`; `datagram` is as in
+    /// Handles the payload of a frame over `link`; `datagram` is as in
     /// [`Reassembler::handle_fragment`](super::super::Reassembler::handle_fragment).
-    pub fn handle_fragment(
-        &mut self,
-        now: Instant,
-        from: Eui64,
-        to: Eui64,
-        payload: &[u8],
-        datagram: u32,
-    ) -> Reception<'_> {
+    pub fn handle_fragment(&mut self, now: Instant, link: Link, payload: &[u8], datagram: u32) -> Reception<'_> {
         let (header, fragment) = match Rfrag::parse(payload) {
             Ok(parsed) => parsed,
             Err(error) => return Reception::discarded(error.into(), None),
         };
-        let key = Key { link: Link { source: from, destination: to }, tag: header.tag };
+        let key = Key { link, tag: header.tag };
         if self.was_delivered(now, key) {
             let acknowledgement = header.wants_acknowledgement.then(|| header.answer(RfragAck::FULL));
             return Reception { outcome: Outcome::Incomplete, acknowledgement };

@@ -51,7 +51,7 @@ fn sequences(frames: &[Vec<u8>]) -> Vec<(u8, bool)> {
 }
 
 fn deliver<'a>(receiver: &'a mut Receiver, now: Instant, frame: &[u8]) -> Reception<'a> {
-    receiver.handle_fragment(now, LINK.source, LINK.destination, frame, 5)
+    receiver.handle_fragment(now, LINK, frame, 5)
 }
 
 /// The fields laid out by hand after the figures of RFC 8931 sections 5.1 and 5.2.
@@ -191,7 +191,7 @@ fn giving_up_frees_the_buffer_at_once() {
     let frames = flight(&mut sender(&packet, all_at_once()), at(0), &packet);
     deliver(&mut receiver, at(0), &frames[0]);
     assert_eq!(receiver.occupancy().buffers, 1);
-    let reception = receiver.handle_fragment(at(1), LINK.source, LINK.destination, &[0xe8, 0x42, 0, 0, 0, 0], 6);
+    let reception = receiver.handle_fragment(at(1), LINK, &[0xe8, 0x42, 0, 0, 0, 0], 6);
     assert_eq!(reception.outcome, reassembly::Outcome::Discarded(Discard::Aborted { datagram: 5 }));
     assert_eq!(receiver.occupancy().buffers, 0);
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::address::{Eui64, NodeId, internet_address, mesh_address};
 use crate::ip::{Endpoint, UdpDatagram, udp_datagram};
+use crate::lowpan::{Contexts, Link};
 
 fn contexts(address_octets: usize) -> Contexts {
     Contexts::mesh().with_routing_headers(RoutingHeaders { root: mesh_address(NodeId(0)), address_octets })

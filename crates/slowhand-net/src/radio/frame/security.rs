@@ -20,49 +20,39 @@ const MIC: usize = 0b11;
 /// Octets of the longest message integrity code.
 pub(super) const MAX_MIC: usize = 16;
 
-/// A security level (IEEE 802.15.4-2020, table 9-6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-#[repr(u8)]
-pub enum SecurityLevel {
-    /// No security: frames have no security header.
-    None = 0,
-    /// A message integrity code of 4 octets.
-    #[cfg_attr(feature = "serde", serde(rename = "mic-32"))]
-    Mic32 = 1,
-    /// A message integrity code of 8 octets.
-    #[cfg_attr(feature = "serde", serde(rename = "mic-64"))]
-    Mic64 = 2,
-    /// A message integrity code of 16 octets.
-    #[cfg_attr(feature = "serde", serde(rename = "mic-128"))]
-    Mic128 = 3,
-    /// Encryption alone.
-    Enc = 4,
-    /// Encryption and a message integrity code of 4 octets.
-    #[cfg_attr(feature = "serde", serde(rename = "enc-mic-32"))]
-    EncMic32 = 5,
-    /// Encryption and a message integrity code of 8 octets.
-    #[cfg_attr(feature = "serde", serde(rename = "enc-mic-64"))]
-    EncMic64 = 6,
-    /// Encryption and a message integrity code of 16 octets.
-    #[cfg_attr(feature = "serde", serde(rename = "enc-mic-128"))]
-    EncMic128 = 7,
+listed! {
+    /// A security level (IEEE 802.15.4-2020, table 9-6).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+    #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+    #[repr(u8)]
+    pub enum SecurityLevel {
+        /// No security: frames have no security header.
+        None = 0,
+        /// A message integrity code of 4 octets.
+        #[cfg_attr(feature = "serde", serde(rename = "mic-32"))]
+        Mic32 = 1,
+        /// A message integrity code of 8 octets.
+        #[cfg_attr(feature = "serde", serde(rename = "mic-64"))]
+        Mic64 = 2,
+        /// A message integrity code of 16 octets.
+        #[cfg_attr(feature = "serde", serde(rename = "mic-128"))]
+        Mic128 = 3,
+        /// Encryption alone.
+        Enc = 4,
+        /// Encryption and a message integrity code of 4 octets.
+        #[cfg_attr(feature = "serde", serde(rename = "enc-mic-32"))]
+        EncMic32 = 5,
+        /// Encryption and a message integrity code of 8 octets.
+        #[cfg_attr(feature = "serde", serde(rename = "enc-mic-64"))]
+        EncMic64 = 6,
+        /// Encryption and a message integrity code of 16 octets.
+        #[cfg_attr(feature = "serde", serde(rename = "enc-mic-128"))]
+        EncMic128 = 7,
+    }
 }
 
 impl SecurityLevel {
-    /// All levels, by number.
-    pub const ALL: [Self; 8] = [
-        Self::None,
-        Self::Mic32,
-        Self::Mic64,
-        Self::Mic128,
-        Self::Enc,
-        Self::EncMic32,
-        Self::EncMic64,
-        Self::EncMic128,
-    ];
-
     /// Octets of the message integrity code, which the two low bits of the level stand for.
     pub const fn mic_length(self) -> usize {
         [0, 4, 8, MAX_MIC][self as usize & MIC]

@@ -132,46 +132,35 @@ pub struct CellRequest {
     pub cells: Vec<CellId>,
 }
 
-/// The return codes (RFC 8480, section 6.2.4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum ReturnCode {
-    /// RC_SUCCESS: the operation succeeded.
-    Success = 0,
-    /// RC_EOL: success, and the end of the list.
-    EndOfList = 1,
-    /// RC_ERR: any other error.
-    Error = 2,
-    /// RC_RESET: critical error, the transaction is reset.
-    Reset = 3,
-    /// RC_ERR_VERSION: the version is not supported.
-    Version = 4,
-    /// RC_ERR_SFID: the SFID is not supported.
-    Function = 5,
-    /// RC_ERR_SEQNUM: the sequence number is wrong. The schedules are inconsistent.
-    Sequence = 6,
-    /// RC_ERR_CELLLIST: error in the cell list.
-    CellList = 7,
-    /// RC_ERR_BUSY: the neighbour is busy.
-    Busy = 8,
-    /// RC_ERR_LOCKED: another transaction has locked the cells.
-    Locked = 9,
+listed! {
+    /// The return codes (RFC 8480, section 6.2.4).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[repr(u8)]
+    pub enum ReturnCode {
+        /// RC_SUCCESS: the operation succeeded.
+        Success = 0,
+        /// RC_EOL: success, and the end of the list.
+        EndOfList = 1,
+        /// RC_ERR: any other error.
+        Error = 2,
+        /// RC_RESET: critical error, the transaction is reset.
+        Reset = 3,
+        /// RC_ERR_VERSION: the version is not supported.
+        Version = 4,
+        /// RC_ERR_SFID: the SFID is not supported.
+        Function = 5,
+        /// RC_ERR_SEQNUM: the sequence number is wrong. The schedules are inconsistent.
+        Sequence = 6,
+        /// RC_ERR_CELLLIST: error in the cell list.
+        CellList = 7,
+        /// RC_ERR_BUSY: the neighbour is busy.
+        Busy = 8,
+        /// RC_ERR_LOCKED: another transaction has locked the cells.
+        Locked = 9,
+    }
 }
 
 impl ReturnCode {
-    const ALL: [Self; 10] = [
-        Self::Success,
-        Self::EndOfList,
-        Self::Error,
-        Self::Reset,
-        Self::Version,
-        Self::Function,
-        Self::Sequence,
-        Self::CellList,
-        Self::Busy,
-        Self::Locked,
-    ];
-
     /// True if the transaction succeeded. Both ends then increment the sequence number.
     pub const fn is_success(self) -> bool {
         matches!(self, Self::Success | Self::EndOfList)
@@ -234,8 +223,8 @@ impl Message {
             return Err(Error::Version(first & 0xf));
         }
         let reply = || {
-            let code = ReturnCode::ALL.into_iter().find(|known| *known as u8 == code).ok_or(Error::Code(code))?;
-            Ok(Reply { code, body: body.to_vec() })
+            let known = ReturnCode::ALL.get(usize::from(code));
+            Ok(Reply { code: *known.ok_or(Error::Code(code))?, body: body.to_vec() })
         };
         let content = match first >> 4 & 0b11 {
             0 => Content::Request(Request::parse(code, body)?),

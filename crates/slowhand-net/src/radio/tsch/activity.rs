@@ -8,14 +8,16 @@ use crate::observer::{RadioInterval, RadioState, RadioTimes, RadioWork, Slots};
 use crate::radio::meter::{Meter, Span};
 use crate::radio::phy::SYMBOL;
 
-/// The use of a slot in which a radio sends or receives. See [`Slots`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Use {
-    TxDataRxAck,
-    TxDataRxAckNone,
-    TxData,
-    RxDataTxAck,
-    RxData,
+listed! {
+    /// The use of a slot in which a radio sends or receives. See [`Slots`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Use {
+        TxDataRxAck,
+        TxDataRxAckNone,
+        TxData,
+        RxDataTxAck,
+        RxData,
+    }
 }
 
 /// In a slot at most: waiting, frame, acknowledgement.
@@ -197,8 +199,6 @@ impl Activity {
 }
 
 impl Use {
-    const ALL: [Self; 5] = [Self::TxDataRxAck, Self::TxDataRxAckNone, Self::TxData, Self::RxDataTxAck, Self::RxData];
-
     /// The states of the radio in the slot, in order.
     #[inline]
     fn spans(self, air: &AirTimes, timing: &Timing) -> Spans {

@@ -2,36 +2,26 @@
 
 use crate::clock::Instant;
 
-/// The timers of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Timer {
-    /// The tail of a flight may be lost (RFC 8985 section 7). It comes first: if both are due, the
-    /// probe is sent and the retransmission timer restarts.
-    TailLossProbe,
-    /// Data in flight was not acknowledged in time (RFC 6298).
-    Retransmit,
-    /// Reordered segments have had enough time to arrive (RFC 5827, RFC 8985 section 6.2).
-    EarlyRetransmit,
-    /// The peer's window is closed, or too small for a segment (RFC 9293 section 3.8.6).
-    Persist,
-    /// A delayed acknowledgement must be sent (RFC 9293 section 3.8.6.3).
-    DelayedAck,
-    /// Nothing was received for a long time (RFC 9293 section 3.8.4).
-    KeepAlive,
-    /// TIME-WAIT is over (RFC 9293 section 3.4.2).
-    TimeWait,
-}
-
-impl Timer {
-    const ALL: [Self; 7] = [
-        Self::TailLossProbe,
-        Self::Retransmit,
-        Self::EarlyRetransmit,
-        Self::Persist,
-        Self::DelayedAck,
-        Self::KeepAlive,
-        Self::TimeWait,
-    ];
+listed! {
+    /// The timers of a connection.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Timer {
+        /// The tail of a flight may be lost (RFC 8985 section 7). It comes first: if both are due, the
+        /// probe is sent and the retransmission timer restarts.
+        TailLossProbe,
+        /// Data in flight was not acknowledged in time (RFC 6298).
+        Retransmit,
+        /// Reordered segments have had enough time to arrive (RFC 5827, RFC 8985 section 6.2).
+        EarlyRetransmit,
+        /// The peer's window is closed, or too small for a segment (RFC 9293 section 3.8.6).
+        Persist,
+        /// A delayed acknowledgement must be sent (RFC 9293 section 3.8.6.3).
+        DelayedAck,
+        /// Nothing was received for a long time (RFC 9293 section 3.8.4).
+        KeepAlive,
+        /// TIME-WAIT is over (RFC 9293 section 3.4.2).
+        TimeWait,
+    }
 }
 
 #[derive(Debug, Default)]

@@ -53,7 +53,7 @@ fn golden_octets_decompress_to_the_packet() {
     for case in cases(HEADERS, 39).into_iter().chain(cases(UNDERSTOOD, 5)) {
         let mut reassembler = reassembler();
         let payload = case.octets("compressed");
-        let outcome = reassembler.handle_fragment(Instant::ZERO, LINK.source, LINK.destination, &payload, 0);
+        let outcome = reassembler.handle_fragment(Instant::ZERO, LINK, &payload, 0);
         let Outcome::Complete { packet, .. } = outcome else {
             panic!("{}: {outcome:?}", case.text("name"));
         };
@@ -121,8 +121,7 @@ fn golden_frames_reassemble_into_the_packet() {
         let mut whole = None;
         for frame in case.texts("frame") {
             assert!(whole.is_none(), "{} is whole before its last frame", case.text("name"));
-            let outcome =
-                reassembler.handle_fragment(Instant::ZERO, LINK.source, LINK.destination, &hex::octets(&frame), 0);
+            let outcome = reassembler.handle_fragment(Instant::ZERO, LINK, &hex::octets(&frame), 0);
             match outcome {
                 Outcome::Complete { packet, .. } => whole = Some(hex::text(packet)),
                 Outcome::Incomplete => {}

@@ -166,7 +166,7 @@ proptest! {
             if losses.next().unwrap_or(false) {
                 continue;
             }
-            let reception = receiver.handle_fragment(now, link.source, link.destination, &frame[..length], 7);
+            let reception = receiver.handle_fragment(now, link, &frame[..length], 7);
             match reception.outcome {
                 reassembly::Outcome::Complete { packet: octets, datagram } => {
                     prop_assert_eq!(&*octets, &packet[..]);
@@ -203,7 +203,7 @@ proptest! {
             let frame = [&[*first][..], rest].concat();
             let next = |_: &mut [u8], _| Route::Next { to: node(0), tag: 9, congested: false, capacity: FRAME_CAPACITY };
             forwarder.handle_fragment(Instant::ZERO, node(2), &frame, 0, next, &mut out);
-            receiver.handle_fragment(Instant::ZERO, node(2), node(1), &frame, 0);
+            receiver.handle_fragment(Instant::ZERO, Link { source: node(2), destination: node(1) }, &frame, 0);
             router.handle_fragment(Instant::ZERO, node(2), &frame, true, next, &mut out);
         }
         let packet = packet(1, 900);
@@ -290,9 +290,10 @@ impl Line {
             Fate::Doubled => 2,
         };
         let (sender, own) = (node(from as u16), from - 1);
+        let link = Link { source: sender, destination: node(own as u16) };
         for _ in 0..copies {
             if own == 0 {
-                let outcome = self.root.handle_fragment(Instant::ZERO, sender, node(0), &frame, 0);
+                let outcome = self.root.handle_fragment(Instant::ZERO, link, &frame, 0);
                 if let reassembly::Outcome::Complete { packet, .. } = outcome {
                     arrived.push(packet.to_vec());
                 }
@@ -308,7 +309,7 @@ impl Line {
                 // A packet in one frame is reassembled, which here means decompressed, and forwarded as a packet.
                 Outcome::Local => {
                     let mut reassembler = Reassembler::new(Limits::default(), Contexts::mesh());
-                    let outcome = reassembler.handle_fragment(Instant::ZERO, sender, node(own as u16), &frame, 0);
+                    let outcome = reassembler.handle_fragment(Instant::ZERO, link, &frame, 0);
                     let reassembly::Outcome::Complete { packet, .. } = outcome else { panic!("{outcome:?}") };
                     ipv6::take_hop(packet).unwrap();
                     let link = Link { source: node(own as u16), destination: node(own as u16 - 1) };

@@ -60,7 +60,7 @@ fn send(payload: &[u8], contexts: &Contexts) -> Vec<Vec<u8>> {
     let mut reassembler = Reassembler::new(Limits { datagram: 2047, ..Limits::default() }, contexts.clone());
     let (last, before) = frames.split_last().unwrap();
     let mut take = |frame: &[u8]| {
-        let outcome = reassembler.handle_fragment(Instant::ZERO, LINK.source, LINK.destination, frame, 0);
+        let outcome = reassembler.handle_fragment(Instant::ZERO, LINK, frame, 0);
         match outcome {
             Outcome::Complete { packet: arrived, .. } => {
                 assert_eq!(*arrived, *packet);
@@ -191,7 +191,7 @@ fn others_discard_what_is_compressed() {
     for scheme in [PayloadCompression::Ghc, PayloadCompression::Lithe] {
         let frames = send(&client_hello(&[], [0xc0, 0xae]), &contexts(scheme));
         let mut reassembler = Reassembler::new(Limits::default(), Contexts::mesh());
-        let outcome = reassembler.handle_fragment(Instant::ZERO, LINK.source, LINK.destination, &frames[0], 0);
+        let outcome = reassembler.handle_fragment(Instant::ZERO, LINK, &frames[0], 0);
         let Outcome::Discarded(Discard::Malformed(Error::NextHeader(octet))) = outcome else { panic!("{outcome:?}") };
         assert_eq!(octet >> 4, 0b1101);
     }
@@ -221,8 +221,8 @@ fn a_first_fragment_is_compressed_again_by_a_node_that_forwards_it() {
             let from = Eui64::of_node(NodeId(1));
             let forwarded = forwarder.handle_fragment(Instant::ZERO, from, &frame[..length], 0, next, &mut out);
             let forwarding::Outcome::Forward { length, .. } = forwarded else { panic!("{scheme:?}: {forwarded:?}") };
-            let own = Eui64::of_node(NodeId(2));
-            let outcome = reassembler.handle_fragment(Instant::ZERO, own, to, &out[..length], 0);
+            let link = Link { source: Eui64::of_node(NodeId(2)), destination: to };
+            let outcome = reassembler.handle_fragment(Instant::ZERO, link, &out[..length], 0);
             if let Outcome::Complete { packet: whole, .. } = outcome {
                 assert_eq!(whole[48..], packet[48..], "{scheme:?}");
                 arrived = true;

@@ -75,7 +75,7 @@ proptest! {
             missing[packet][frame] = false;
             let is_whole = !missing[packet].contains(&true);
             let outcome = reassembler.handle_fragment(
-                Instant::ZERO, link.source, link.destination, &sent[packet][frame], packet as u32,
+                Instant::ZERO, link, &sent[packet][frame], packet as u32,
             );
             match outcome {
                 Outcome::Complete { packet: octets, datagram } => {
@@ -128,7 +128,7 @@ proptest! {
             let before = reassembler.occupancy();
             let known = packets.get(&(node, tag)).copied().filter(|id| open.contains_key(id));
             let id = known.unwrap_or(at as u32);
-            let accepted = match reassembler.handle_fragment(now, from, to, &frames[number], id) {
+            let accepted = match reassembler.handle_fragment(now, link, &frames[number], id) {
                 Outcome::Complete { packet: octets, datagram } => {
                     prop_assert_eq!(&*octets, &packet[..]);
                     prop_assert!(open.remove(&datagram).is_some());
@@ -177,7 +177,7 @@ proptest! {
     ) {
         let mut reassembler = Reassembler::new(Limits::default(), contexts);
         for frame in &frames {
-            reassembler.handle_fragment(Instant::ZERO, link.source, link.destination, frame, 0);
+            reassembler.handle_fragment(Instant::ZERO, link, frame, 0);
             let _ = UdpDatagram::parse(frame);
             let _ = ipv6::mark(&mut frame.clone(), Ecn::CongestionExperienced);
             let _ = ipv6::take_hop(&mut frame.clone());
@@ -203,7 +203,7 @@ proptest! {
         }
         let mut reassembler = Reassembler::new(Limits::default(), contexts);
         for frame in &frames {
-            reassembler.handle_fragment(Instant::ZERO, link.source, link.destination, frame, 0);
+            reassembler.handle_fragment(Instant::ZERO, link, frame, 0);
         }
     }
 

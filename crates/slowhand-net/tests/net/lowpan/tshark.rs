@@ -136,7 +136,7 @@ fn recoverable_fragments() {
         let length = sender.next_frame(Instant::ZERO, &packet, &mut payload).unwrap().unwrap();
         let frame = &payload[..length];
         capture.frame(LINK, frame);
-        let reception = receiver.handle_fragment(Instant::ZERO, LINK.source, LINK.destination, frame, 0);
+        let reception = receiver.handle_fragment(Instant::ZERO, LINK, frame, 0);
         if let Some(acknowledgement) = reception.acknowledgement {
             let back = Link { source: LINK.destination, destination: LINK.source };
             capture.frame(back, &acknowledgement.emit());

@@ -56,9 +56,9 @@ impl<D: AsRef<[u8]>> Connection<D> {
     /// A packet for which there is no connection (step 2), or of a type that cannot be (step 4).
     fn stray(&mut self, packet: &Packet<'_>, code: ResetCode) {
         if self.remote.is_some()
-            && let Some(Packet { seq, body: Body::Reset { ack, .. }, .. }) = packet.reset_reply(code)
+            && let Some(Packet { seq, body, .. }) = packet.reset_reply(code)
         {
-            self.push(Control::Stray { seq, ack, code });
+            self.push(Control::Stray(seq, body));
         }
     }
 
@@ -189,7 +189,7 @@ impl<D: AsRef<[u8]>> Connection<D> {
     fn sync(&mut self, now: Instant, ack: SeqNumber) {
         if self.last_sync.is_none_or(|last| now.since(last) >= SYNC_INTERVAL) {
             self.last_sync = Some(now);
-            self.push(Control::Sync { ack });
+            self.push(Control::Answer(Body::Sync { ack }));
         }
     }
 
@@ -280,10 +280,10 @@ impl<D: AsRef<[u8]>> Connection<D> {
                 self.push(Control::Close);
             }
             Body::Close { .. } => {
-                self.push(Control::Reset { ack: packet.seq, code: ResetCode::CLOSED, data: [0; 3] });
+                self.push(Control::Answer(Body::Reset { ack: packet.seq, code: ResetCode::CLOSED, data: [0; 3] }));
                 self.end(None);
             }
-            Body::Sync { .. } => self.push(Control::SyncAck { ack: packet.seq }),
+            Body::Sync { .. } => self.push(Control::Answer(Body::SyncAck { ack: packet.seq })),
             _ => {}
         }
         // A Confirm must not wait for data.

@@ -102,23 +102,10 @@ enum Control {
     Ack,
     CloseReq,
     Close,
-    Reset {
-        ack: SeqNumber,
-        code: ResetCode,
-        data: [u8; 3],
-    },
-    Sync {
-        ack: SeqNumber,
-    },
-    SyncAck {
-        ack: SeqNumber,
-    },
-    /// A Reset for a packet that belongs to no connection: it has numbers of its own.
-    Stray {
-        seq: SeqNumber,
-        ack: SeqNumber,
-        code: ResetCode,
-    },
+    /// A Reset, Sync or SyncAck: it names the packet that it answers.
+    Answer(Body),
+    /// A Reset for a packet that belongs to no connection: it has a number of its own.
+    Stray(SeqNumber, Body),
 }
 
 /// The timer of the states in which an end repeats a packet.
@@ -364,7 +351,7 @@ impl<D: AsRef<[u8]>> Connection<D> {
 
     /// This side ends the connection with a Reset.
     fn reset(&mut self, ack: SeqNumber, code: ResetCode, data: [u8; 3]) {
-        self.push(Control::Reset { ack, code, data });
+        self.push(Control::Answer(Body::Reset { ack, code, data }));
         let error = match code {
             ResetCode::ABORTED => ConnectionError::TimedOut,
             code => ConnectionError::Refused(code),

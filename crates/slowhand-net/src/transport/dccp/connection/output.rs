@@ -72,11 +72,8 @@ impl<D: AsRef<[u8]>> Connection<D> {
             Control::Ack => Body::Ack { ack },
             Control::CloseReq => Body::CloseReq { ack },
             Control::Close => Body::Close { ack },
-            Control::Reset { ack, code, data } => Body::Reset { ack, code, data },
-            Control::Sync { ack } => Body::Sync { ack },
-            Control::SyncAck { ack } => Body::SyncAck { ack },
-            Control::Stray { seq, ack, code } => {
-                let body = Body::Reset { ack, code, data: [0; 3] };
+            Control::Answer(body) => body,
+            Control::Stray(seq, body) => {
                 let len = self.write(seq, body, &[], &[], out)?;
                 return Some(Transmit { len, body, ecn: EcnMark::NotCapable, datagram: None });
             }
