@@ -14,7 +14,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use slowhand_sessions::{Family, Resumable, Session, SessionConfig, Stack, Unchecked, Weightless, build_resuming};
+use slowhand_sessions::{
+    Clock, Family, Resumable, Session, SessionConfig, Stack, Unchecked, Weightless, build_resuming,
+};
 
 /// A library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +78,8 @@ impl Peer {
         if self == Self::Gnutls {
             linked::set_heartbeats(tls.unchecked.heartbeats);
         }
-        build_resuming(&config, Arc::new(Weightless), before, previous).map_err(|error| error.to_string())
+        build_resuming(&config, Arc::new(Weightless), Clock::before(before), previous)
+            .map_err(|error| error.to_string())
     }
 
     /// The option that the adapter of the library does not look at.

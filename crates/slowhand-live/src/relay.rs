@@ -4,7 +4,7 @@
 //! moves octets between it and a socket.
 
 use crate::handshake::Watcher;
-use slowhand_sessions::{Failure, FailureKind, Received, Role, Session, Status, Transmit, WriteError};
+use slowhand_sessions::{Failure, FailureKind, Role, Session, Status, Transmit, WriteError};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -161,8 +161,6 @@ impl Session for Relay {
         shared.waiting < MOST_WAITING
     }
 
-    fn handle_timeout(&mut self, _now: Duration) {}
-
     fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
         Err(WriteError::NotEstablished) // no application of ours is above a program
     }
@@ -176,18 +174,6 @@ impl Session for Relay {
         shared.watcher.sent(&self.sending);
         shared.note();
         Some(Transmit { at: Duration::ZERO, bytes: &self.sending, contents: &[] })
-    }
-
-    fn poll_received(&mut self) -> Option<Received<'_>> {
-        None
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        None
-    }
-
-    fn busy_until(&self) -> Duration {
-        Duration::ZERO
     }
 
     fn status(&self) -> Status {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::anchor::Anchored;
 use crate::check::{check_coap, check_help};
 use crate::config::{ConfigError, Parts, SessionConfig};
-use crate::device::{Clock, WORLD_BEGAN};
+use crate::device::Clock;
 use crate::heap;
 use crate::library::LibrarySession;
 use crate::memory::{End, Path};
@@ -45,39 +45,14 @@ const SEEDS: [[u8; 32]; 2] = [[0xFF; 32], [0xFE; 32]];
 /// # Errors
 /// The error of [`SessionConfig::validate`], or the library's own error.
 pub fn build(config: &SessionConfig, processor: Arc<dyn Processor>) -> Result<Box<dyn Session>, BuildError> {
-    build_with(config, processor, WORLD_BEGAN.into(), None)
+    build_resuming(config, processor, Clock::before(Duration::ZERO), None)
 }
 
-/// Like [`build`], but the world begins `before` the time at which worlds begin, and the end resumes an earlier
-/// session, of which it has kept `previous`.
+/// Like [`build`], but the device has this clock, and the end resumes an earlier session, of which it has kept `previous`.
 ///
 /// # Errors
 /// The errors of [`build`].
 pub fn build_resuming(
-    config: &SessionConfig,
-    processor: Arc<dyn Processor>,
-    before: Duration,
-    previous: Option<&Resumable>,
-) -> Result<Box<dyn Session>, BuildError> {
-    build_with(config, processor, WORLD_BEGAN.saturating_sub(before).into(), previous)
-}
-
-/// Like [`build`], but the end begins when the world has run for this time, and resumes an earlier session, of which it has
-/// kept `previous`.
-///
-/// # Errors
-/// The errors of [`build`].
-pub fn build_later(
-    config: &SessionConfig,
-    processor: Arc<dyn Processor>,
-    now: Duration,
-    previous: Option<&Resumable>,
-) -> Result<Box<dyn Session>, BuildError> {
-    build_with(config, processor, Clock { began: WORLD_BEGAN, now }, previous)
-}
-
-/// Like [`build`], but the device has this clock, and the end resumes an earlier session.
-fn build_with(
     config: &SessionConfig,
     processor: Arc<dyn Processor>,
     clock: Clock,
@@ -163,7 +138,7 @@ pub fn build_pair(
     };
     let [for_client, for_server] = processors;
     let build = |config, processor, previous: &Option<Resumable>| {
-        build_with(config, processor, WORLD_BEGAN.into(), previous.as_ref())
+        build_resuming(config, processor, Clock::before(Duration::ZERO), previous.as_ref())
     };
     Ok([build(client, for_client, &previous[0])?, build(server, for_server, &previous[1])?])
 }
@@ -171,7 +146,7 @@ pub fn build_pair(
 fn first_session(configs: [&SessionConfig; 2]) -> Result<[Option<Resumable>; 2], BuildError> {
     let build = |side: usize| {
         let config = SessionConfig { seed: SEEDS[side], ..configs[side].clone() };
-        build_with(&config, Arc::new(Weightless), (WORLD_BEGAN - BEFORE).into(), None)
+        build_resuming(&config, Arc::new(Weightless), Clock::before(BEFORE), None)
     };
     let [mut client, mut server] = [build(0)?, build(1)?];
     let path = Path { delay: Duration::ZERO, time_limit: BEFORE, datagram_limit: DATAGRAM_LIMIT, ..Path::default() };

@@ -31,11 +31,23 @@ const CLOCK_LIMIT: Duration = Duration::from_nanos(u64::MAX);
 
 /// The clock of a device when its session is made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub struct Clock {
     /// The calendar time, since 1970, at which the clock is zero.
     pub(crate) began: Duration,
     /// The time that it shows.
     pub(crate) now: Duration,
+}
+
+impl Clock {
+    /// That of a world that begins so long before the time at which worlds begin. It shows zero.
+    pub fn before(time: Duration) -> Self {
+        WORLD_BEGAN.saturating_sub(time).into()
+    }
+
+    /// That of a world that has run for this time.
+    pub const fn after(now: Duration) -> Self {
+        Self { began: WORLD_BEGAN, now }
+    }
 }
 
 /// It shows zero.

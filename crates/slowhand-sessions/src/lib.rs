@@ -148,7 +148,7 @@ mod tls;
 mod trial;
 mod validation;
 
-pub use building::{BuildError, build, build_later, build_pair, build_resuming};
+pub use building::{BuildError, build, build_pair, build_resuming};
 pub use capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsCapabilities, TlsVersion};
 pub use coap::{
     Coap, Congestion, Delivery, Edhoc, MAX_BODY, OSCORE_IDS, REQUEST_OVERHEAD, RESPONSE_OVERHEAD, Security, Transfer,
@@ -157,6 +157,7 @@ pub use config::{
     Arithmetic, Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Growth, Negotiated, Protocol,
     Role, SessionConfig, Stack, Timers,
 };
+pub use device::Clock;
 pub use export::credential_files;
 pub use footprint::session_heap;
 pub use hand_over::build_hand_over;

@@ -243,7 +243,7 @@ impl World<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Received, Transmit, WriteError};
+    use crate::session::{Transmit, WriteError};
 
     /// An end that is established from the beginning, and answers each datagram at once.
     #[derive(Default)]
@@ -274,25 +274,11 @@ mod tests {
             Status::Established { at: Duration::ZERO }
         }
 
-        fn handle_timeout(&mut self, _now: Duration) {}
-
         fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
             Ok(())
         }
 
         fn close(&mut self, _now: Duration) {}
-
-        fn poll_received(&mut self) -> Option<Received<'_>> {
-            None
-        }
-
-        fn deadline(&self) -> Option<Duration> {
-            None
-        }
-
-        fn busy_until(&self) -> Duration {
-            Duration::ZERO
-        }
     }
 
     /// Without a limit that holds after the handshake too, the first of these runs has no end: no time passes in it.

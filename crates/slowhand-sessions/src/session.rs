@@ -38,8 +38,8 @@ pub trait Session: Send {
         true
     }
 
-    /// Processes the timers that have expired at `now`.
-    fn handle_timeout(&mut self, now: Duration);
+    /// Processes the timers that have expired at `now`. A session that is none of a library has none.
+    fn handle_timeout(&mut self, _now: Duration) {}
 
     /// Encrypts and sends application data: in one datagram, or over a stream in as many records as needed. Sends
     /// nothing if `data` is empty.
@@ -67,14 +67,20 @@ pub trait Session: Send {
     fn poll_transmit(&mut self) -> Option<Transmit<'_>>;
 
     /// The next application data from the peer, in the order in which the device decrypted it. Usually the content of
-    /// one record, but a library may join or split records.
-    fn poll_received(&mut self) -> Option<Received<'_>>;
+    /// one record, but a library may join or split records. A session that is none of a library has no data.
+    fn poll_received(&mut self) -> Option<Received<'_>> {
+        None
+    }
 
     /// When to call [`handle_timeout`](Self::handle_timeout) next. `None` if no timer runs.
-    fn deadline(&self) -> Option<Duration>;
+    fn deadline(&self) -> Option<Duration> {
+        None
+    }
 
-    /// The time until which the device computes.
-    fn busy_until(&self) -> Duration;
+    /// The time until which the device computes. For a session that is none of a library it computes nothing.
+    fn busy_until(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// The state of the session. If it has failed, [`Failure::reason`] says why, as its library says it.
     fn status(&self) -> Status;

@@ -1,12 +1,13 @@
 //! The timeline: what happened in every layer, each event with its cause.
 
-use super::air::{Air, OnAir};
+use super::air::OnAir;
 use super::comments;
-use super::context::{Context, name_of};
+use super::context::name_of;
 use super::document::{Event, Lane};
 use super::losses::{self, Loss};
-use crate::ids::{ConversationId, EndId};
-use crate::world::trace::{Cause, Sender, StepId, Trace};
+use super::sources::Sources;
+use crate::ids::EndId;
+use crate::world::trace::{Cause, Sender, StepId};
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
 use slowhand_net::datagram::{DatagramId, NO_DATAGRAM};
@@ -61,19 +62,6 @@ pub(super) struct Timeline {
     pub(super) lanes: Vec<Lane>,
     pub(super) events: Vec<Event>,
     pub(super) numbers: BTreeMap<Key, usize>,
-}
-
-/// Everything that the timeline is made from.
-pub(super) struct Sources<'a> {
-    pub(super) trace: &'a Trace,
-    pub(super) air: &'a Air,
-    pub(super) context: &'a Context<'a>,
-    pub(super) conversation: ConversationId,
-    pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
-    /// The content of each datagram.
-    pub(super) names: &'a BTreeMap<DatagramId, String>,
-    /// The content of each write to a stream, by its number.
-    pub(super) written: &'a BTreeMap<usize, String>,
 }
 
 impl Sources<'_> {

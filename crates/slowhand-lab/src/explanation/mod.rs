@@ -27,6 +27,7 @@ mod messages;
 mod parts;
 mod path;
 mod scene;
+mod sources;
 
 use crate::exchange::of_a_run;
 use crate::ids::ConversationId;
@@ -40,13 +41,14 @@ pub use air::Air;
 pub(crate) use comments::comments;
 use context::{Context, name_of};
 pub use document::{Event, Explanation, HostEntry, KINDS, Lane, Part, PathEntry};
-use events::{Key, Sources};
+use events::Key;
 pub use messages::{DatagramReader, SegmentReader};
 use messages::{Names, joined, name_of_coap_in_stream, name_of_quic, name_of_segment};
-use parts::{Before, Grouped, Namer};
+use parts::Grouped;
 pub use scene::{Computing, Datagram, Frames, Handshake, Loss, STATES, Scene};
 use slowhand_net::datagram::DatagramId;
 use slowhand_sessions::Protocol;
+use sources::{Before, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A handshake that cannot be explained.
@@ -145,17 +147,17 @@ impl Told {
         let given_up = slowhand_coap::endpoint::Failure::TimedOut.to_string();
         let is_given_up_by_coap = record.failure.as_ref().is_some_and(|failure| failure.reason == given_up);
         let before = Before::of(trace, &scenario.session, conversation);
-        let (context, losses, names) = (&context, &losses, &names);
-        let namer = Namer { trace, air, context, conversation, losses, names, before, is_given_up_by_coap };
+        let (context, losses, names, written) = (&context, &losses, &names, &written);
+        let sources =
+            Sources { trace, air, context, conversation, losses, names, written, before, is_given_up_by_coap };
         if interrupt.is_set() {
             return None;
         }
-        let (groups, part_of, events_of) = parts::grouped(&namer, &pieces);
+        let (groups, part_of, events_of) = parts::grouped(&sources, &pieces);
         if interrupt.is_set() {
             return None;
         }
         let critical: BTreeSet<Key> = events_of.iter().flatten().copied().collect();
-        let sources = Sources { trace, air, context, conversation, losses, names, written: &written };
         let timeline = sources.timeline(&critical);
         let number = |key: Key| timeline.numbers.get(&key).copied();
         let with_causes = |Grouped { mut part, causes, .. }: Grouped| {

@@ -1,15 +1,16 @@
 //! The pieces of the path put together, each part in words.
 
-use super::air::{Air, Attempt, Frame};
+use super::air::{Attempt, Frame};
 use super::comments::{self, Miss};
-use super::context::{Context, name_of};
+use super::context::name_of;
 use super::document::Part;
 use super::events::Key;
 use super::losses::{self, Loss};
 use super::path::{Piece, What};
-use crate::ids::{ConversationId, EndId};
-use crate::scenario::{Advice, Remedy, Session};
-use crate::world::trace::{Cause, Sender, Sent, StepId, Timer, Trace};
+use super::sources::Sources;
+use crate::ids::EndId;
+use crate::scenario::{Advice, Remedy};
+use crate::world::trace::{Cause, Sender, StepId, Timer};
 use slowhand_coap::message::is_coap;
 use slowhand_net::address::{Host, NodeId};
 use slowhand_net::clock::Instant;
@@ -40,57 +41,6 @@ pub(super) enum Short {
     Other(String),
 }
 
-/// Names the pieces of a path.
-pub(super) struct Namer<'a> {
-    pub(super) trace: &'a Trace,
-    pub(super) air: &'a Air,
-    pub(super) context: &'a Context<'a>,
-    pub(super) conversation: ConversationId,
-    pub(super) losses: &'a BTreeMap<DatagramId, Loss>,
-    /// The content of each datagram.
-    pub(super) names: &'a BTreeMap<DatagramId, String>,
-    /// The step before DTLS, and its end; `None` if there is none, or if DTLS never began.
-    pub(super) before: Option<(Before, Instant)>,
-    /// True if the conversation has failed because CoAP has sent a message as often as it may.
-    pub(super) is_given_up_by_coap: bool,
-}
-
-/// The step of a handshake before DTLS begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Before {
-    /// The client asks the trust anchor for a key.
-    Anchor,
-    /// The connection of DCCP opens.
-    Opening,
-}
-
-impl Before {
-    /// The step before DTLS in a conversation, and its end.
-    pub(super) fn of(trace: &Trace, session: &Session, conversation: ConversationId) -> Option<(Self, Instant)> {
-        let before = match session.carrier {
-            _ if session.trust_anchor => Self::Anchor,
-            Carrier::Dccp => Self::Opening,
-            _ => return None,
-        };
-        let is_dtls = |sent: &Sent| sent.control.is_none() && !is_coap(&sent.payload.octets);
-        let (_, first) = trace.sent_by(EndId::of(conversation, Role::Client)).find(|(_, sent)| is_dtls(sent))?;
-        let Sender::End(step) = first.by else { return None };
-        let step = &trace.steps[step as usize];
-        match step.cause {
-            Cause::Ready { by } => Some((before, trace.steps[by as usize].at)),
-            _ => Some((before, step.at)),
-        }
-    }
-
-    /// The kind and the words of a part, and what makes it shorter.
-    fn words(self) -> (&'static str, &'static str, Option<Remedy>) {
-        match self {
-            Self::Anchor => ("anchor", "the client asks the trust anchor for a key", None),
-            Self::Opening => ("opening", "the connection of DCCP opens", Some(Remedy::change("session.carrier"))),
-        }
-    }
-}
-
 /// The key of CoAP's timer.
 const ACK_TIMEOUT: &str = "session.coap.ack_timeout_s";
 
@@ -113,11 +63,11 @@ pub(super) struct Grouped {
 
 /// Puts pieces with the same words together, the largest part first. Also returns the part of each piece, and the event
 /// that it waited for.
-pub(super) fn grouped(namer: &Namer<'_>, pieces: &[Piece]) -> (Vec<Grouped>, Vec<usize>, Vec<Option<Key>>) {
+pub(super) fn grouped(sources: &Sources<'_>, pieces: &[Piece]) -> (Vec<Grouped>, Vec<usize>, Vec<Option<Key>>) {
     let mut groups: BTreeMap<Words, (Short, u64, Vec<usize>)> = BTreeMap::new();
     let mut events = Vec::new();
     for (number, piece) in pieces.iter().enumerate() {
-        let (words, short, event) = namer.words(piece);
+        let (words, short, event) = sources.words(piece);
         let (_, micros, members) = groups.entry(words).or_insert_with(|| (short, 0, Vec::new()));
         *micros += piece.to.since(piece.from).as_micros();
         members.push(number);
@@ -250,7 +200,7 @@ fn few_words(kind: &str) -> Option<&'static str> {
     })
 }
 
-impl Namer<'_> {
+impl Sources<'_> {
     /// The words for a piece, also in the summary, and the event that is the cause.
     fn words(&self, piece: &Piece) -> (Words, Short, Option<Key>) {
         let (words, short, event) = self.words_of(piece);

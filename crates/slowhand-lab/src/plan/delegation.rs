@@ -6,7 +6,7 @@ use slowhand_net::address::{Host, NodeId, other_internet_address};
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::Endpoint;
 use slowhand_net::random::Streams;
-use slowhand_sessions::{Processor, Protocol, Resumable, Role, Session, SessionConfig};
+use slowhand_sessions::{Clock, Processor, Protocol, Resumable, Role, Session, SessionConfig};
 use std::net::Ipv6Addr;
 use std::sync::Arc;
 
@@ -114,10 +114,10 @@ impl Plan {
         let mut devices = devices.into_iter().map(|device| Arc::new(device) as Arc<dyn Processor>);
         Role::BOTH.map(|role| {
             let config = SessionConfig { seed: seeds[role], ..self.sessions[role].clone() };
-            let now = std::time::Duration::from_micros(now.as_micros());
+            let clock = Clock::after(std::time::Duration::from_micros(now.as_micros()));
             let processor = devices.next().expect("a device for each end");
             // `new` has built sessions of these configurations.
-            slowhand_sessions::build_later(&config, processor, now, kept[role].as_ref())
+            slowhand_sessions::build_resuming(&config, processor, clock, kept[role].as_ref())
                 .expect("a session of a checked configuration")
         })
     }

@@ -103,12 +103,7 @@ macro_rules! table {
             $($(#[$doc:meta])* pub $key:ident: $type:ty $(= $($field:tt).+)? $({ $default:expr })?,)*
         }
     ) => {
-        $(#[$about])*
-        #[derive(Clone, Debug, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(default, deny_unknown_fields)]
-        pub struct $name {
-            $($(#[$doc])* pub $key: $type,)*
-        }
+        $crate::scenario::keys::table!(@ struct $(#[$about])* $name { $($(#[$doc])* $key: $type,)* });
 
         impl Default for $name {
             fn default() -> Self {
@@ -130,17 +125,20 @@ macro_rules! table {
             $($(#[$doc:meta])* pub $key:ident: $type:ty $({ $default:expr })?,)*
         }
     ) => {
-        $(#[$about])*
-        #[derive(Clone, Debug, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(default, deny_unknown_fields)]
-        pub struct $name {
-            $($(#[$doc])* pub $key: $type,)*
-        }
+        $crate::scenario::keys::table!(@ struct $(#[$about])* $name { $($(#[$doc])* $key: $type,)* });
 
         impl Default for $name {
             fn default() -> Self {
                 Self { $($key: $crate::scenario::keys::table!(@ defaults $({ $default })?),)* }
             }
+        }
+    };
+    (@ struct $(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $key:ident: $type:ty,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct $name {
+            $($(#[$doc])* pub $key: $type,)*
         }
     };
     (@ $defaults:ident = $($field:tt).+) => { $crate::scenario::keys::Key::of($defaults.$($field).+) };

@@ -125,6 +125,7 @@ impl Scenario {
             return Some(Remedy::raise("lowpan.reassembly_octets"));
         }
         self.mac.link_layer().remedy(reason).or(match reason {
+            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
             DropReason::InjectedLoss => Remedy::asked_by(&[
                 ("lowpan.fragment_loss", self.lowpan.fragment_loss.get() > 0.0),
                 ("lowpan.frame_loss", self.lowpan.frame_loss.get() > 0.0),

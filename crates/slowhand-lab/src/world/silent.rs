@@ -1,6 +1,6 @@
 //! A session that takes nothing and sends nothing.
 
-use slowhand_sessions::{Received, Session, Status, Transmit, WriteError};
+use slowhand_sessions::{Session, Status, Transmit, WriteError};
 use std::time::Duration;
 
 /// In the place of a session of which nothing is known, or which is needed no more.
@@ -28,8 +28,6 @@ impl Session for Silent {
 
     fn handle_input(&mut self, _now: Duration, _input: &[u8]) {}
 
-    fn handle_timeout(&mut self, _now: Duration) {}
-
     fn write(&mut self, _now: Duration, _data: &[u8]) -> Result<(), WriteError> {
         Err(WriteError::NotEstablished)
     }
@@ -38,18 +36,6 @@ impl Session for Silent {
 
     fn poll_transmit(&mut self) -> Option<Transmit<'_>> {
         None
-    }
-
-    fn poll_received(&mut self) -> Option<Received<'_>> {
-        None
-    }
-
-    fn deadline(&self) -> Option<Duration> {
-        None
-    }
-
-    fn busy_until(&self) -> Duration {
-        Duration::ZERO
     }
 
     fn status(&self) -> Status {

@@ -1,17 +1,14 @@
 /* Sessions of BoringSSL. */
 #include "boringssl/sessions.h"
-#include "library.h"
+#include "libssl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 
-#include <openssl/bio.h>
 #include <openssl/ec_key.h>
-#include <openssl/err.h>
 #include <openssl/nid.h>
-#include <openssl/ssl.h>
 #include <openssl/x509.h>
 
 #include "ssl/internal.h"
@@ -25,13 +22,6 @@ constexpr uint64_t NS_PER_MS = 1000000, NS_PER_US = 1000, US_PER_S = 1000000, US
 constexpr uint32_t SESSION_LIFETIME_S = 86400; /* a day, as for the other libraries; the library has 2 h, and 2 days in 1.3 */
 
 constexpr size_t NUMBER = 32; /* octets of a number of secp256r1 */
-
-/* The largest datagram that a session sends if the scenario has no limit: *assumed*, as that of OpenSSL. */
-constexpr unsigned LARGEST_DATAGRAM = 4096;
-
-/* The longest list of certificates that a peer may send. The longest here has 8,000 octets (`LONGEST` in
- * src/credentials/issued.rs). */
-constexpr size_t LONGEST_CERTIFICATES = 16384;
 
 constexpr size_t TICKET_KEYS = 48; /* octets: `SSL_TICKET_KEY_NAME_LEN` and two keys of 16 */
 
@@ -122,24 +112,10 @@ ssl_verify_result_t verify_raw(SSL *ssl, uint8_t *alert)
     return found != nullptr && EVP_PKEY_cmp(expected, found) == 1 ? ssl_verify_ok : ssl_verify_invalid;
 }
 
-/* The transport is a BIO. Each call reads or writes one datagram, or some bytes of a stream. */
-
-int send_octets(BIO *, const char *octets, int length)
-{
-    slowhand_host->transmit(reinterpret_cast<const uint8_t *>(octets), static_cast<size_t>(length));
-    return length;
-}
-
 int receive_octets(BIO *bio, char *output, int size)
 {
     Session *session = static_cast<Session *>(BIO_get_data(bio));
-    BIO_clear_retry_flags(bio);
-    size_t length = slowhand_take(&session->input, !session->options.is_stream, output, static_cast<size_t>(size));
-    if (length == 0) {
-        BIO_set_retry_read(bio);
-        return -1;
-    }
-    return static_cast<int>(length);
+    return receive_from(&session->input, !session->options.is_stream, bio, output, size);
 }
 
 long control_transport(BIO *, int command, long, void *)
@@ -331,24 +307,12 @@ bool configure(Session *session, const slowhand_options *options)
 bool set_up(Session *session, const slowhand_options *options)
 {
     SSL *ssl = session->ssl = SSL_new(session->ctx);
-    BIO *bio = BIO_new(transport);
-    if (ssl == nullptr || bio == nullptr) {
-        BIO_free(bio);
+    if (!connect_transport(ssl, transport, session, options->is_server))
         return false;
-    }
-    BIO_set_data(bio, session);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(ssl, bio, bio);
-    SSL_set_app_data(ssl, session);
-    if (options->is_server)
-        SSL_set_accept_state(ssl);
-    else
-        SSL_set_connect_state(ssl);
     if (!options->is_stream) {
         SSL_set_options(ssl, SSL_OP_NO_QUERY_MTU);
         DTLSv1_set_initial_timeout_duration(ssl, static_cast<uint32_t>(options->first_timeout_ns / NS_PER_MS));
-        unsigned mtu = options->mtu != 0 && options->mtu < LARGEST_DATAGRAM ? options->mtu : LARGEST_DATAGRAM;
-        if (!SSL_set_mtu(ssl, mtu))
+        if (!SSL_set_mtu(ssl, largest_datagram(options)))
             return false;
     }
     return resume(session, options);
@@ -375,15 +339,7 @@ void describe(slowhand_progress *progress)
 /* Reports the first error of the library's queue: what follows it says where it was seen. */
 void fail(slowhand_progress *progress)
 {
-    int reason = ERR_GET_REASON(ERR_peek_error());
-    progress->state = SLOWHAND_FAILED;
-    progress->code = reason;
-    if (reason == SSL_R_READ_TIMEOUT_EXPIRED) {
-        progress->state = SLOWHAND_TIMED_OUT;
-    } else if (reason >= SSL_AD_REASON_OFFSET && reason <= SSL_AD_REASON_OFFSET + UINT8_MAX) {
-        progress->state = SLOWHAND_ALERT_RECEIVED;
-        progress->code = reason - SSL_AD_REASON_OFFSET;
-    }
+    set_failure(progress, ERR_GET_REASON(ERR_peek_error()));
     describe(progress);
 }
 
@@ -552,8 +508,7 @@ void close_session(void *context, slowhand_progress *progress)
 
 uint16_t suite(const void *context)
 {
-    const SSL_CIPHER *cipher = SSL_get_current_cipher(static_cast<const Session *>(context)->ssl);
-    return cipher == nullptr ? 0 : SSL_CIPHER_get_protocol_id(cipher);
+    return suite_of(static_cast<const Session *>(context)->ssl);
 }
 
 size_t resumable(void *context, uint8_t *output, size_t size)

@@ -73,35 +73,22 @@ int slowhand_mbedtls_sha512(const unsigned char *input, size_t ilen, unsigned ch
 
 /* Called by ssl_msg.c */
 
-int slowhand_mbedtls_cipher_auth_encrypt_ext(mbedtls_cipher_context_t *ctx,
-                                             const unsigned char *iv, size_t iv_len,
-                                             const unsigned char *ad, size_t ad_len,
-                                             const unsigned char *input, size_t ilen,
-                                             unsigned char *output, size_t output_len,
-                                             size_t *olen, size_t tag_len)
-{
-    int ret = mbedtls_cipher_auth_encrypt_ext(ctx, iv, iv_len, ad, ad_len, input, ilen, output, output_len,
-                                              olen, tag_len);
-    slowhand_host->seal(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,
-                  (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) tag_len, (uint32_t) ilen,
-                  (uint32_t) ad_len);
-    return ret;
-}
+#define COUNTED_AEAD(direction, report, content)                                                                                 \
+    int slowhand_mbedtls_cipher_auth_##direction##_ext(mbedtls_cipher_context_t *ctx, const unsigned char *iv, size_t iv_len,    \
+                                                       const unsigned char *ad, size_t ad_len, const unsigned char *input,       \
+                                                       size_t ilen, unsigned char *output, size_t output_len, size_t *olen,      \
+                                                       size_t tag_len)                                                           \
+    {                                                                                                                            \
+        int ret = mbedtls_cipher_auth_##direction##_ext(ctx, iv, iv_len, ad, ad_len, input, ilen, output, output_len, olen,      \
+                                                        tag_len);                                                                \
+        slowhand_host->report(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,                                           \
+                              (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) tag_len, (uint32_t) (content),           \
+                              (uint32_t) ad_len);                                                                                \
+        return ret;                                                                                                              \
+    }
 
-int slowhand_mbedtls_cipher_auth_decrypt_ext(mbedtls_cipher_context_t *ctx,
-                                             const unsigned char *iv, size_t iv_len,
-                                             const unsigned char *ad, size_t ad_len,
-                                             const unsigned char *input, size_t ilen,
-                                             unsigned char *output, size_t output_len,
-                                             size_t *olen, size_t tag_len)
-{
-    int ret = mbedtls_cipher_auth_decrypt_ext(ctx, iv, iv_len, ad, ad_len, input, ilen, output, output_len,
-                                              olen, tag_len);
-    slowhand_host->open(mbedtls_cipher_get_cipher_mode(ctx) == MBEDTLS_MODE_GCM,
-                  (uint32_t) mbedtls_cipher_get_key_bitlen(ctx), (uint32_t) tag_len,
-                  (uint32_t) (ilen - tag_len), (uint32_t) ad_len);
-    return ret;
-}
+COUNTED_AEAD(encrypt, seal, ilen)
+COUNTED_AEAD(decrypt, open, ilen - tag_len)
 
 /* With the suites here, the record layer calls this only for AES in CBC mode. */
 int slowhand_mbedtls_cipher_crypt(mbedtls_cipher_context_t *ctx, const unsigned char *iv, size_t iv_len,

@@ -12,7 +12,7 @@
  * security level 0, because other levels refuse tags of 8 octets; no tickets and no session cache. It sends its own certificate and not
  * that of the authority. */
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "library.h"
+#include "libssl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,8 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include <openssl/err.h>
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
-#include <openssl/ssl.h>
 #include <openssl/x509.h>
 
 #define NS_PER_US 1000u
@@ -34,19 +32,8 @@
 #define COOKIE_SECRET_LENGTH 16
 #define COOKIE_LENGTH 20
 
-/* The largest datagram that the library sends: its buffer for a flight (DEFAULT_BUFFER_SIZE in bf_buff.c). */
-#define LARGEST_DATAGRAM 4096
-
-/* The longest list of certificates that a peer may send. The longest here has 8,000 octets (`LONGEST` in
- * src/credentials/issued.rs). The library's default is 100 KiB, and CVE-2026-35189 makes a hostile certificate of N octets cost
- * a multiple of N * N octets of memory. */
-#define LONGEST_CERTIFICATES 16384
-
 #define SIGNATURE_RSA_PKCS1_SHA256 0x0401
 #define SUITE_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 0xC02C
-
-/* The reason of an error is SSL_R_SSL_ALERT_*: the description of a received fatal alert, plus SSL_AD_REASON_OFFSET. */
-#define IS_ALERT(reason) ((reason) >= SSL_AD_REASON_OFFSET && (reason) <= SSL_AD_REASON_OFFSET + UINT8_MAX)
 
 #define ERROR_CODE_LENGTH 256 /* as ERR_error_string_n recommends */
 
@@ -118,25 +105,10 @@ static int random_status(void)
     return 1;
 }
 
-/* The transport is a BIO. Each call reads or writes one datagram, or some bytes of a stream. */
-
-static int send_octets(BIO *bio, const char *octets, int length)
-{
-    (void) bio;
-    slowhand_host->transmit((const uint8_t *) octets, (size_t) length);
-    return length;
-}
-
 static int receive_octets(BIO *bio, char *output, int size)
 {
     struct session *session = BIO_get_data(bio);
-    BIO_clear_retry_flags(bio);
-    size_t length = slowhand_take(&session->input, !session->options.is_stream, output, (size_t) size);
-    if (length == 0) {
-        BIO_set_retry_read(bio);
-        return -1;
-    }
-    return (int) length;
+    return receive_from(&session->input, !session->options.is_stream, bio, output, size);
 }
 
 static long control_transport(BIO *bio, int command, long number, void *pointer)
@@ -317,23 +289,12 @@ static int configure(struct session *session, const struct slowhand_options *opt
 static int set_up(struct session *session, const struct slowhand_options *options)
 {
     SSL *ssl = session->ssl = SSL_new(session->ctx);
-    BIO *bio = BIO_new(transport);
-    if (ssl == NULL || bio == NULL) {
-        BIO_free(bio);
+    if (!connect_transport(ssl, transport, session, options->is_server))
         return 0;
-    }
-    BIO_set_data(bio, session);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(ssl, bio, bio);
-    SSL_set_app_data(ssl, session);
-    if (options->is_server)
-        SSL_set_accept_state(ssl);
-    else
-        SSL_set_connect_state(ssl);
     if (!options->is_stream) {
         DTLS_set_timer_cb(ssl, next_timeout_us);
         SSL_set_options(ssl, SSL_OP_NO_QUERY_MTU);
-        long mtu = options->mtu != 0 && options->mtu < LARGEST_DATAGRAM ? options->mtu : LARGEST_DATAGRAM;
+        long mtu = largest_datagram(options);
         if (SSL_set_mtu(ssl, mtu) != mtu)
             return 0;
     }
@@ -375,15 +336,7 @@ static void describe(struct slowhand_progress *progress)
 /* Reports the last error of the library's queue. */
 static void fail(struct slowhand_progress *progress)
 {
-    int reason = ERR_GET_REASON(ERR_peek_last_error());
-    progress->state = SLOWHAND_FAILED;
-    progress->code = reason;
-    if (reason == SSL_R_READ_TIMEOUT_EXPIRED) {
-        progress->state = SLOWHAND_TIMED_OUT;
-    } else if (IS_ALERT(reason)) {
-        progress->state = SLOWHAND_ALERT_RECEIVED;
-        progress->code = reason - SSL_AD_REASON_OFFSET;
-    }
+    set_failure(progress, ERR_GET_REASON(ERR_peek_last_error()));
     describe(progress);
 }
 
@@ -511,9 +464,7 @@ static void close_session(void *context, struct slowhand_progress *progress)
 
 static uint16_t suite(const void *context)
 {
-    const struct session *session = context;
-    const SSL_CIPHER *suite = SSL_get_current_cipher(session->ssl);
-    return suite == NULL ? 0 : SSL_CIPHER_get_protocol_id(suite);
+    return suite_of(((const struct session *) context)->ssl);
 }
 
 SLOWHAND_LIBRARY(openssl_library, start, handle_timeout, slowhand_no_connection_id, slowhand_not_resumable);

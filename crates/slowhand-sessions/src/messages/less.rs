@@ -62,8 +62,8 @@ impl LessEnd {
     fn process(&mut self) {
         while let Some(event) = self.link.poll_event() {
             match event {
-                Event::Request { from, packet } => self.answer(&from, &packet),
-                Event::Response { packet, .. } => self.receive(&packet),
+                Event::Request(from, packet) => self.answer(&from, &packet),
+                Event::Response(_, packet) => self.receive(&packet),
                 Event::Failed { failure, .. } => {
                     let unanswered = || Failure {
                         kind: FailureKind::TimedOut,
@@ -72,7 +72,7 @@ impl LessEnd {
                     self.fail(failure.unwrap_or_else(unanswered));
                 }
                 // Nobody observes. A response that has not arrived is asked for again.
-                Event::Notification { .. } | Event::Undelivered { .. } | Event::Released => {}
+                Event::Notification(..) | Event::Undelivered { .. } | Event::Released => {}
             }
         }
     }

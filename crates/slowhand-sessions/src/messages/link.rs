@@ -28,19 +28,10 @@ pub(super) enum Asker {
 
 /// An event of the link.
 pub(super) enum Event {
-    Request {
-        from: Asker,
-        packet: Packet,
-    },
-    Response {
-        token: Token,
-        packet: Packet,
-    },
+    Request(Asker, Packet),
+    Response(Token, Packet),
     /// A response to a request that observes. More may follow.
-    Notification {
-        token: Token,
-        packet: Packet,
-    },
+    Notification(Token, Packet),
     /// The peer has not got a response or a notification to the request with this token, or has rejected it.
     Undelivered {
         token: Token,
@@ -183,8 +174,8 @@ impl Link {
     pub(super) fn poll_event(&mut self) -> Option<Event> {
         match self {
             Self::Datagrams { endpoint, .. } => Some(match endpoint.poll_event()? {
-                endpoint::Event::Request { from, packet } => Event::Request { from: Asker::Datagrams(from), packet },
-                endpoint::Event::Response { token, packet } => Event::Response { token, packet },
+                endpoint::Event::Request { from, packet } => Event::Request(Asker::Datagrams(from), packet),
+                endpoint::Event::Response { token, packet } => Event::Response(token, packet),
                 endpoint::Event::Failed { token, failure } => {
                     Event::Failed { token: Some(token), failure: of_datagrams(failure) }
                 }
@@ -193,13 +184,13 @@ impl Link {
                     is_rejected: failure == endpoint::Failure::Reset,
                     failure: of_datagrams(failure),
                 },
-                endpoint::Event::Notification { token, packet } => Event::Notification { token, packet },
+                endpoint::Event::Notification { token, packet } => Event::Notification(token, packet),
             }),
             Self::Stream(connection) => loop {
                 return Some(match connection.poll_event()? {
-                    stream::Event::Request { from, packet } => Event::Request { from: Asker::Stream(from), packet },
-                    stream::Event::Response { token, packet } => Event::Response { token, packet },
-                    stream::Event::Notification { token, packet } => Event::Notification { token, packet },
+                    stream::Event::Request { from, packet } => Event::Request(Asker::Stream(from), packet),
+                    stream::Event::Response { token, packet } => Event::Response(token, packet),
+                    stream::Event::Notification { token, packet } => Event::Notification(token, packet),
                     stream::Event::Failed { token, failure } => {
                         Event::Failed { token: Some(token), failure: Some(Failure::library(0, in_words(failure))) }
                     }

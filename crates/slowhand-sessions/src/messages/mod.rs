@@ -360,8 +360,8 @@ impl Messages {
     fn process(&mut self, now: Duration, deliver: &mut dyn FnMut(&[u8])) {
         while let Some(event) = self.link.poll_event() {
             match event {
-                Event::Request { from, packet } => self.take_request(now, from, packet, deliver),
-                Event::Response { token, packet } => self.take_response(now, token, packet, deliver),
+                Event::Request(from, packet) => self.take_request(now, from, packet, deliver),
+                Event::Response(token, packet) => self.take_response(now, token, packet, deliver),
                 Event::Failed { token, failure } => {
                     token.and_then(|token| self.requests.remove(&token));
                     self.uploading.take_if(|uploading| Some(*uploading) == token);
@@ -373,7 +373,7 @@ impl Messages {
                     });
                     self.failure = self.failure.take().or(failure).or(unanswered);
                 }
-                Event::Notification { token, packet } => self.take_notification(token, packet, deliver),
+                Event::Notification(token, packet) => self.take_notification(token, packet, deliver),
                 Event::Undelivered { token, is_rejected, failure } => {
                     let ends_observation = match &mut self.observing {
                         Observing::Server(observers) => observers.end(token),

@@ -97,21 +97,16 @@ impl LinkLayer for Beacon {
         self.beacon_interval_ms.duration()
     }
 
-    fn switches_radios(&self) -> bool {
-        false
-    }
-
-    fn security(&self) -> Option<&LinkSecurity> {
-        self.security.as_ref()
-    }
-
     fn channels(&self) -> Vec<u8> {
         vec![self.channel.get() as u8]
     }
 
+    fn switches_radios(&self) -> bool {
+        false
+    }
+
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
-            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
             DropReason::RetriesExhausted => Some(Remedy::raise("mac.max_retries")),
             DropReason::ChannelAccessFailure => Some(Remedy::raise("mac.max_csma_backoffs")),
             DropReason::TransactionExpired => Some(Remedy::raise("mac.transaction_persistence")),

@@ -200,12 +200,12 @@ impl LinkLayer for Csma {
         }
     }
 
-    fn security(&self) -> Option<&LinkSecurity> {
-        self.security.as_ref()
-    }
-
     fn addressing(&self) -> Addressing {
         self.addresses
+    }
+
+    fn channels(&self) -> Vec<u8> {
+        vec![self.channel.get() as u8]
     }
 
     fn carries_joiners(&self) -> bool {
@@ -217,13 +217,8 @@ impl LinkLayer for Csma {
         nodes.filter(|(sleepy, _)| *sleepy).map(|(_, node)| NodeId(node)).collect()
     }
 
-    fn channels(&self) -> Vec<u8> {
-        vec![self.channel.get() as u8]
-    }
-
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
-            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
             DropReason::RetriesExhausted => Some(Remedy::raise("mac.max_retries")),
             DropReason::ChannelAccessFailure => Some(Remedy::raise("mac.max_csma_backoffs")),
             DropReason::TransactionExpired => Some(Remedy::raise("mac.indirect_timeout_s")),

@@ -42,6 +42,12 @@ macro_rules! link_layers {
             $($(#[$about])* #[serde(rename = $kind)] $variant($keys),)*
         }
 
+        $(impl CommonKeys for $keys {
+            fn security(&self) -> Option<&LinkSecurity> {
+                self.security.as_ref()
+            }
+        })*
+
         impl Mac {
             /// One of each kind, with its defaults.
             pub(super) fn every() -> Vec<Self> {
@@ -89,8 +95,14 @@ impl Mac {
     }
 }
 
+/// The keys of `[mac]` that every kind of link layer has.
+pub(crate) trait CommonKeys {
+    /// The table `mac.security`.
+    fn security(&self) -> Option<&LinkSecurity>;
+}
+
 /// The services of every kind of link layer for a scenario.
-pub(crate) trait LinkLayer {
+pub(crate) trait LinkLayer: CommonKeys {
     /// The software of the nodes, where the scenario does not say it.
     fn default_profile(&self) -> Profile;
 
@@ -113,9 +125,6 @@ pub(crate) trait LinkLayer {
     fn is_acknowledged(&self) -> bool {
         true
     }
-
-    /// The table `mac.security`.
-    fn security(&self) -> Option<&LinkSecurity>;
 
     /// True if each frame is sent in a slot that has a number.
     fn has_slots(&self) -> bool {
@@ -150,7 +159,8 @@ pub(crate) trait LinkLayer {
         Vec::new()
     }
 
-    /// The remedy that changes how many frames this link layer loses for a reason. `None` where no single key does.
+    /// The remedy that changes how many frames this link layer loses for a reason other than a full queue. `None` where no single key
+    /// does.
     fn remedy(&self, reason: DropReason) -> Option<Remedy>;
 
     /// For what a node waits before it sends a frame: to a sleepy device, or to another node.

@@ -290,10 +290,6 @@ impl LinkLayer for Tsch {
         }
     }
 
-    fn security(&self) -> Option<&LinkSecurity> {
-        self.security.as_ref()
-    }
-
     fn has_slots(&self) -> bool {
         true
     }
@@ -304,7 +300,6 @@ impl LinkLayer for Tsch {
 
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
-            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
             DropReason::RetriesExhausted => Some(Remedy::raise("mac.max_retries")),
             DropReason::NoCell if self.schedule.is_empty() => Some(Remedy::change("mac.cells")),
             DropReason::NoCell => Some(Remedy::change("mac.schedule")),

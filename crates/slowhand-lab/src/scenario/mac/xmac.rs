@@ -84,17 +84,12 @@ impl LinkLayer for XMac {
         self.data_ack
     }
 
-    fn security(&self) -> Option<&LinkSecurity> {
-        self.security.as_ref()
-    }
-
     fn channels(&self) -> Vec<u8> {
         vec![self.channel.get() as u8]
     }
 
     fn remedy(&self, reason: DropReason) -> Option<Remedy> {
         match reason {
-            DropReason::QueueFull => Some(Remedy::raise("mac.queue")),
             DropReason::RetriesExhausted => Some(Remedy::change("mac.retry")),
             DropReason::FrameLost => Some(Remedy::change("mac.data_ack")),
             _ => None,
