@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from measured import ROOT, Settings, fill_pages, number, save_picture, table
+from measured import ROOT, Settings, draw_energies, fill_pages, number, save_picture, table
 from protocols import NETWORKS
 
 from slowhand import Run, Scenario, plot
@@ -296,18 +296,13 @@ def draw(found: Mapping[tuple[str, str, str], Tried], folder: Path) -> None:
     with plot.sheet(len(NETWORKS), rows=2, title=title, height=4.6, alike=False) as sheet:
         places = [(names, network) for names in groups for network in NETWORKS]
         for axes, (names, network) in zip(sheet.axes, places, strict=True):
-            rows = [found[network, "5 %", name] for name in names]
-            energies = [row.per_session("energy_client_mj") for row in rows]
-            lengths = [energy if math.isfinite(energy) else 0 for energy in energies]
-            axes.barh(range(len(names)), lengths, color=plot.COLOURS[0], alpha=0.8)
-            for height, (row, length) in enumerate(zip(rows, lengths, strict=True)):
-                axes.text(length, height, f" {row.failed:.0f} % fail", va="center", fontsize=8)
-            is_first = network == next(iter(NETWORKS))
-            axes.set_yticks(range(len(names)), names if is_first else [""] * len(names))
+            bars = {}
+            for name in names:
+                row = found[network, "5 %", name]
+                energy = row.per_session("energy_client_mj")
+                bars[name] = (energy if math.isfinite(energy) else 0, f"{row.failed:.0f} % fail")
+            draw_energies(axes, network, bars, room=1.3, named=network == next(iter(NETWORKS)))
             axes.set_ylim(len(names) - 0.4, -0.6)
-            axes.set_xlim(0, 1.3 * max(lengths))
-            axes.set_xlabel("client's energy [mJ]")
-            axes.set_title(network)
         save_picture(sheet, folder, "helped")
 
 

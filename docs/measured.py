@@ -6,13 +6,16 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from slowhand import Run, Scenario
+from slowhand import Run, Scenario, plot
 from slowhand.estimate import Estimate, percentile
 from slowhand.keys import Setting
 from slowhand.plot import Sheet
 from slowhand.terminal import WIDTH, Terminal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -86,6 +89,23 @@ def write(page: str, folder: Path, blocks: Mapping[str, str]) -> None:
     """Writes a page of docs/ into `folder`, with these blocks in their places."""
     padded = {name: f"\n{block}\n" for name, block in blocks.items()}
     fill_pages(folder, {page.removeprefix("docs/"): padded})
+
+
+def draw_energies(
+    axes: Axes, network: str, bars: Mapping[str, tuple[float, str]], *, room: float, named: bool
+) -> None:
+    """Draws a panel of a network: for each name a bar of the client's energy, and words at its end.
+
+    The axis has `room` times the length of the longest bar. The names stand there if it is `named`.
+    """
+    energies = [energy for energy, _ in bars.values()]
+    axes.barh(range(len(bars)), energies, color=plot.COLOURS[0], alpha=0.8)
+    for height, (energy, words) in enumerate(bars.values()):
+        axes.text(energy, height, f" {words}", va="center", fontsize=8)
+    axes.set_yticks(range(len(bars)), list(bars) if named else [""] * len(bars))
+    axes.set_xlim(0, room * max(energies))
+    axes.set_xlabel("client's energy [mJ]")
+    axes.set_title(network)
 
 
 def save_picture(sheet: Sheet, folder: Path, name: str) -> None:

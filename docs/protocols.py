@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from measured import ROOT, Settings, fill_pages, number, save_picture, table
+from measured import ROOT, Settings, draw_energies, fill_pages, number, save_picture, table
 
 from slowhand import Run, Scenario, plot
 from slowhand.estimate import percentile
@@ -283,21 +283,16 @@ def room(settings: Settings) -> int:
 def draw(found: Mapping[tuple[str, str], Answered], folder: Path) -> None:
     """How long until the first answer, and what it costs: a panel a network."""
     title = "The first answer to a protected request over two hops"
-    heights = range(len(PROTOCOLS))
     with plot.sheet(len(NETWORKS), title=title, height=1.6 + 0.3 * len(PROTOCOLS)) as sheet:
         for axes, network in zip(sheet.axes, NETWORKS, strict=True):
-            rows = [found[network, protocol] for protocol in PROTOCOLS]
-            energies = [row.mean("energy_client_mj", "energy_client_data_mj") for row in rows]
-            axes.barh(heights, energies, color=plot.COLOURS[0], alpha=0.8)
-            for height, row, energy in zip(heights, rows, energies, strict=True):
+            bars = {}
+            for protocol in PROTOCOLS:
+                row = found[network, protocol]
+                energy = row.mean("energy_client_mj", "energy_client_data_mj")
                 median = row.percentile(0.5, "duration_s", "data_s")
-                axes.text(energy, height, f" {number(median)} s", va="center", fontsize=8)
-            names = list(PROTOCOLS) if axes is sheet.axes[0] else [""] * len(PROTOCOLS)
-            axes.set_yticks(heights, names)
+                bars[protocol] = (energy, f"{number(median)} s")
+            draw_energies(axes, network, bars, room=1.25, named=axes is sheet.axes[0])
             axes.invert_yaxis()
-            axes.set_xlim(0, 1.25 * max(energies))
-            axes.set_xlabel("client's energy [mJ]")
-            axes.set_title(network)
         save_picture(sheet, folder, "protocols")
 
 

@@ -157,10 +157,15 @@ def is_drawn(
     return not figure or _succeeds(figure, lambda: draw(figure.path), interrupted)
 
 
-def check_seeds(seed: int, count: int) -> None:
-    """Raises an error if there are not so many seeds."""
+def check_worlds(scenario: Scenario, files: Mapping[str, Output], seed: int, count: int) -> None:
+    """Raises an error if there are not so many seeds, or if a file to write is one that is read."""
+    from slowhand import output, results
+
     if seed + count - 1 > MAX_SEED:
         raise Complaint(f"--seed {seed} --count {count}: the last seed must be at most {MAX_SEED}")
+    output.check(files.values(), inputs(scenario))
+    if files.keys() - {"pcap"}:
+        results.import_polars()
 
 
 def loaded_with(arguments: argparse.Namespace, keys: Mapping[str, str], option: str) -> Scenario:

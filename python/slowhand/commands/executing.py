@@ -7,15 +7,14 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-from slowhand import output, signals
+from slowhand import signals
 from slowhand.arguments import LONGEST_WORD, Complaint, Parser, integer, number
 from slowhand.commands import worlds
 from slowhand.commands.common import (
     DONE,
     LONGEST_PANIC,
     NO,
-    check_seeds,
-    inputs,
+    check_worlds,
     is_written,
     loaded,
     print_json,
@@ -140,10 +139,9 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     scenario = loaded(arguments.scenario, arguments.set)
     count = counted(scenario, arguments.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed
-    check_seeds(seed, count)
     files = given_files(arguments, FILES)
     records, capture, page = (files.get(name) for name in FILES)
-    output.check(files.values(), inputs(scenario))
+    check_worlds(scenario, files, seed, count)
     given = {name: getattr(arguments, name.removesuffix("_s")) for name in vars(Limits())}
     limits = Limits.of(scenario, **given)
     try:
@@ -160,8 +158,6 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     )
     again, threads = arguments.again, arguments.threads
     execution = Execution(scenario, limits, count=count, seed=seed, again=again, threads=threads)
-    if records or page:
-        results.import_polars()
     captured = True
     if capture:
         captured = is_written(capture, partial(_watch, execution), private=True)

@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slowhand import output, signals
+from slowhand import signals
 from slowhand._native import ScenarioError
 from slowhand.arguments import Parser
 from slowhand.commands import explaining
@@ -17,8 +17,7 @@ from slowhand.commands.common import (
     LONGEST_PANIC,
     NO,
     check_alone,
-    check_seeds,
-    inputs,
+    check_worlds,
     is_written,
     loaded_with,
     print_json,
@@ -93,10 +92,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     scenario = _loaded(arguments)
     count = explaining.count(arguments, scenario.count)
     seed = scenario.seed if arguments.seed is None else arguments.seed
-    check_seeds(seed, count)
-    output.check(outputs.values(), inputs(scenario))
-    if outputs.keys() - {"pcap"}:
-        results.import_polars()
+    check_worlds(scenario, outputs, seed, count)
     keep = "records" in outputs or "report" in outputs or arguments.slowest
     with warnings_said():
         handshakes = Run(scenario, count=count, seed=seed, threads=arguments.threads, records=keep)

@@ -12,8 +12,7 @@ from slowhand.arguments import Parser
 from slowhand.commands.common import (
     DONE,
     NO,
-    check_seeds,
-    inputs,
+    check_worlds,
     is_written,
     loaded,
     print_json,
@@ -58,14 +57,9 @@ def begin(
     arguments: argparse.Namespace, files: Mapping[str, File]
 ) -> tuple[Scenario, dict[str, Output]]:
     """The scenario, and the files to write, after all checks."""
-    from slowhand import output, results
-
     scenario = loaded(arguments.scenario, arguments.set)
-    check_seeds(arguments.seed, arguments.count)
     found = given_files(arguments, files)
-    output.check(found.values(), inputs(scenario))
-    if "records" in found:
-        results.import_polars()
+    check_worlds(scenario, found, arguments.seed, arguments.count)
     return scenario, found
 
 

@@ -43,12 +43,7 @@ FIXED: dict[str, str] = {
 """The only suite that a session offers, unless it offers all."""
 
 OFFER = Offer(
-    "contiki-ng",
-    "5.0",
-    "Contiki-NG",
-    (Protocol.DTLS12,),
-    (Credential.PSK, Credential.CERTIFICATE),
-    resumptions=(),
+    "contiki-ng", "5.0", "Contiki-NG", (Protocol.DTLS12,), (Credential.PSK, Credential.CERTIFICATE)
 )
 
 

@@ -35,16 +35,13 @@ OFFER = Offer(
     (Protocol.DTLS12,),
     (Credential.PSK, Credential.CERTIFICATE, Credential.PASSWORD),
     fragment_lengths=False,
+    no_mtu="OpenThread sets no limit for its datagrams ({} octets in the scenario).",
 )
 
 
 def snippets(session: Session) -> list[Snippet]:
     """The header of the configuration, the calls, and the change of its timer."""
     end, notes = nearest(session, OFFER)
-    if end.mtu is not None:
-        notes.append(
-            f"OpenThread sets no limit for its datagrams ({end.mtu} octets in the scenario)."
-        )
     title = f"OpenThread {OFFER.version}: the session of {session.scenario}."
     file = "openthread-core-project-config.h"
     sentences = [title, "Name this file in OPENTHREAD_PROJECT_CORE_CONFIG_FILE.", *notes]

@@ -188,6 +188,8 @@ class Offer:
     connection_ids: int | None = None
     """Octets of the longest connection ID; None: it has none."""
     resumptions: tuple[str, ...] = ()
+    no_mtu: str | None = None
+    """The words for a library that cannot limit its datagrams; `{}` is the limit that is asked."""
 
     @property
     def suites(self) -> tuple[str, ...]:
@@ -247,6 +249,8 @@ def nearest(session: Session, offer: Offer) -> tuple[End, list[str]]:
         notes.append(
             f"At the server, the first timeout of the scenario is {server.first_ms / 1000:g} s."
         )
+    if end.mtu is not None and offer.no_mtu:
+        notes.append(offer.no_mtu.format(end.mtu))
     return end, notes
 
 

@@ -13,6 +13,8 @@ OFFER = Offer(
     (Protocol.DTLS12,),
     (Credential.PSK, Credential.RAW_PUBLIC_KEY),
     fragment_lengths=False,
+    no_mtu="tinyDTLS sends each message in a datagram of its own, and does not cut messages:"
+    " {} octets are not a limit for it.",
 )
 
 OWN_MS = 2000
@@ -25,11 +27,6 @@ DOUBLINGS = 7
 def snippets(session: Session) -> list[Snippet]:
     """The handler; the change of its source, if the timer is another one."""
     end, notes = nearest(session, OFFER)
-    if end.mtu is not None:
-        notes.append(
-            "tinyDTLS sends each message in a datagram of its own, and does not cut messages:"
-            f" {end.mtu} octets are not a limit for it."
-        )
     last = end.timer and end.timer.first_ms * 2**DOUBLINGS
     if end.timer and last and end.timer.maximum_ms < last:
         notes.append(

@@ -66,17 +66,14 @@ OFFER = Offer(
     (Credential.PSK, Credential.CERTIFICATE),
     connection_ids=32,  # as mbedTLS
     resumptions=("id", "ticket"),
+    no_mtu="A socket of Zephyr does not set the length of its datagrams"
+    " ({} octets in the scenario).",
 )
 
 
 def snippets(session: Session) -> list[Snippet]:
     """The lines of prj.conf, and the options of a socket."""
     end, notes = nearest(session, OFFER)
-    if end.mtu is not None:
-        notes.append(
-            "A socket of Zephyr does not set the length of its datagrams"
-            f" ({end.mtu} octets in the scenario)."
-        )
     if end.resumption == "ticket" and not end.is_13:
         notes.append(
             "Tickets of version 1.2 need MBEDTLS_SSL_SESSION_TICKETS in the file of"
