@@ -249,8 +249,9 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
 
     /// True if it has ended, and has nothing more to say.
     pub(crate) fn is_over(&self) -> bool {
-        let has_ended = matches!(self.status(), Status::Closing | Status::Closed | Status::Failed(_));
-        has_ended && either!(self, connection => connection.alert.is_none())
+        either!(self, connection => {
+            matches!(connection.status, Status::Closing | Status::Closed | Status::Failed(_)) && connection.alert.is_none()
+        })
     }
 }
 

@@ -129,7 +129,10 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
     kept: &mut Kept,
 ) -> bool {
     let handled = handle_message::<L, _, _>(connection, crypto, config, kept);
-    connection.is_used(handled)
+    if let Err(problem) = handled {
+        connection.give_up(problem);
+    }
+    handled == Ok(true)
 }
 
 fn handle_message<L: Later, C: Crypto, const BUFFER: usize>(

@@ -317,14 +317,6 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.randoms[0][0] ^= 1;
     }
 
-    /// Ends the handshake if a message was a problem. Returns true if it was used.
-    pub(super) fn is_used(&mut self, handled: Result<bool, Problem>) -> bool {
-        handled.unwrap_or_else(|problem| {
-            self.give_up(problem);
-            false
-        })
-    }
-
     /// Ends the handshake.
     pub(crate) fn give_up(&mut self, problem: Problem) {
         match problem {

@@ -1,6 +1,6 @@
 //! Extensions of ClientHello and ServerHello (RFC 5246, section 7.4.1.4).
 //!
-//! To add one: its number and a line in `ALL`; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
+//! To add one: its number and a line in [`bit`]; its reading in [`accept`] (the server) and in [`confirm`] (the client); its
 //! writing in [`write_offer`] (the client) and in [`write_answer`] (the server).
 
 use super::{heartbeat, public_keys};
@@ -20,19 +20,23 @@ use crate::limits::{self, Limits};
 use crate::session::{Kept, Session};
 use crate::suite::{Abilities, KeyExchange, Suite};
 
-/// True if this engine reads an extension, and has the feature for it. None of them may be there twice.
-const fn is_known(number: u16) -> bool {
+/// A bit for each extension that this engine reads, and has the feature for: none of them may be there twice. None for others.
+const fn bit(number: u16) -> u16 {
     match number {
-        EXTENDED_MASTER_SECRET | RENEGOTIATION_INFO => true,
-        lean::EXTENSION => LEAN,
-        extension::MAX_FRAGMENT_LENGTH | extension::RECORD_SIZE_LIMIT => RECORD_LIMITS,
-        extension::CONNECTION_ID => CONNECTION_ID,
-        extension::HEARTBEAT => HEARTBEAT,
-        SESSION_TICKET => RESUMPTION,
-        extension::SUPPORTED_GROUPS | extension::EC_POINT_FORMATS => ECDHE,
-        extension::SIGNATURE_ALGORITHMS => CERTIFICATES,
-        extension::CLIENT_CERTIFICATE_TYPE | extension::SERVER_CERTIFICATE_TYPE => CERTIFICATES,
-        _ => false,
+        EXTENDED_MASTER_SECRET => 1,
+        RENEGOTIATION_INFO => 1 << 1,
+        lean::EXTENSION if LEAN => 1 << 2,
+        extension::MAX_FRAGMENT_LENGTH if RECORD_LIMITS => 1 << 3,
+        extension::RECORD_SIZE_LIMIT if RECORD_LIMITS => 1 << 4,
+        extension::CONNECTION_ID if CONNECTION_ID => 1 << 5,
+        extension::HEARTBEAT if HEARTBEAT => 1 << 6,
+        SESSION_TICKET if RESUMPTION => 1 << 7,
+        extension::SUPPORTED_GROUPS if ECDHE => 1 << 8,
+        extension::EC_POINT_FORMATS if ECDHE => 1 << 9,
+        extension::SIGNATURE_ALGORITHMS if CERTIFICATES => 1 << 10,
+        extension::CLIENT_CERTIFICATE_TYPE if CERTIFICATES => 1 << 11,
+        extension::SERVER_CERTIFICATE_TYPE if CERTIFICATES => 1 << 12,
+        _ => 0,
     }
 }
 
@@ -42,12 +46,13 @@ pub(crate) fn read(mut reader: Reader<'_>) -> Option<Extensions<'_>> {
         return Some(Extensions(&[]));
     }
     let extensions = Extensions(reader.vector(2).filter(|_| reader.is_empty())?);
-    let mut rest = Reader::new(extensions.0);
+    let (mut rest, mut seen) = (Reader::new(extensions.0), 0);
     while !rest.is_empty() {
-        let (number, _) = next(&mut rest)?;
-        if is_known(number) && Extensions(rest.rest()).find(number).is_some() {
+        let bit = bit(next(&mut rest)?.0);
+        if seen & bit != 0 {
             return None;
         }
+        seen |= bit;
     }
     Some(extensions)
 }

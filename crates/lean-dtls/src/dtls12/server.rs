@@ -234,7 +234,10 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
     resuming: &Option<If<RESUMPTION, Resuming<'_>>>,
 ) -> bool {
     let handled = handle_message(connection, crypto, &config.credentials, resuming);
-    connection.is_used(handled)
+    if let Err(problem) = handled {
+        connection.give_up(problem);
+    }
+    handled == Ok(true)
 }
 
 fn handle_message<C: Crypto, const BUFFER: usize>(
