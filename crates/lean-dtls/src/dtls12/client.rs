@@ -128,25 +128,11 @@ pub(crate) fn handle<L: Later, C: Crypto, const BUFFER: usize>(
     config: &Config<impl Credentials>,
     kept: &mut Kept,
 ) -> bool {
-    if answers_first_hello(connection) {
-        go_back::<L, _, _>(connection, crypto, config, kept);
-        connection.sender.flight.withhold();
-    }
     let handled = handle_message::<L, _, _>(connection, crypto, config, kept);
     if let Err(problem) = handled {
         connection.give_up(problem);
     }
     handled == Ok(true)
-}
-
-/// True if a ServerHello answers the hello without a cookie: the HelloVerifyRequest was not the server's.
-fn answers_first_hello<C: Crypto, const BUFFER: usize>(connection: &Connection<C, BUFFER>) -> bool {
-    let Connection { sender, incoming, expects, next, .. } = connection;
-    *expects == Expects::ServerHello
-        && sender.next > 1
-        && incoming.whole(*next).is_some_and(|(header, body)| {
-            header.kind == Kind::ServerHello && header.sequence == 0 && ServerHello::read(body).is_some()
-        })
 }
 
 fn handle_message<L: Later, C: Crypto, const BUFFER: usize>(
@@ -179,6 +165,15 @@ fn handle_message<L: Later, C: Crypto, const BUFFER: usize>(
             }
             send_hello::<L, _, _>(connection, crypto, config, kept, true);
             return Ok(connection.status == Status::Handshaking);
+        }
+        // It answers the hello without a cookie: the HelloVerifyRequest was not the server's.
+        (Expects::ServerHello, Kind::ServerHello) if header.sequence == 0 && sender.next > 1 => {
+            if ServerHello::read(body).is_none() {
+                return Ok(false);
+            }
+            go_back::<L, _, _>(connection, crypto, config, kept);
+            connection.sender.flight.withhold();
+            return handle_message::<L, _, _>(connection, crypto, config, kept);
         }
         (Expects::Hello, Kind::ServerHello) if DTLS13 && connection.dtls13.is_some() && L::is_chosen(body) => {
             connection.dtls13.iter_mut().for_each(|offered| offered.is_chosen = true);
