@@ -98,9 +98,9 @@ def test_the_document_has_recipes_with_files() -> None:
 @pytest.mark.parametrize(
     ("item", "missing"),
     [
-        ("1. `crates/slowhand-lab/src/record.rs`: `COLUMNS`, `Costs`, `Record`", []),
+        ("1. `python/slowhand/report.py`: `COLUMNS`, `METRICS`", []),
         (
-            "1. `crates/slowhand-lab/src/record.rs`: `COLUMNS`, `ROWS`, `Recorder`",
+            "1. `python/slowhand/report.py`: `COLUMNS`, `ROWS`, `Recorder`",
             ["ROWS", "Recorder"],
         ),
         ("| `src/record.rs`, `src/recorder.rs` | a field |", ["src/recorder.rs"]),
