@@ -14,7 +14,7 @@ from selenium.webdriver.chrome.service import Service
 
 @contextmanager
 def browser(*more: str) -> Iterator[tuple[webdriver.Chrome, Path]]:
-    """A browser with more options, and a folder for pages, which ends with it."""
+    """A browser with these further options, and a folder for its pages. Both end with the block."""
     with TemporaryDirectory() as folder:
         options = webdriver.ChromeOptions()
         options.binary_location = str(shutil.which("chromium"))

@@ -96,7 +96,8 @@ def draw_energies(
 ) -> None:
     """Draws a panel of a network: for each name a bar of the client's energy, and words at its end.
 
-    The axis has `room` times the length of the longest bar. The names stand there if it is `named`.
+    The axis has `room` times the length of the longest bar. The names stand at the left if the
+    panel is `named`.
     """
     energies = [energy for energy, _ in bars.values()]
     axes.barh(range(len(bars)), energies, color=plot.COLOURS[0], alpha=0.8)

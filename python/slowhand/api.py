@@ -668,7 +668,7 @@ def schema(kind: str = "scenario") -> dict[str, Any]:
     >>> slowhand.schema()["properties"]["client"]["description"]
     'The nodes that open sessions.'
     >>> slowhand.schema("records")["properties"]["compute_client_s"]["description"]
-    'The time that the client computed, in seconds.'
+    'The time for which the client computed, in seconds.'
     """
     if kind not in KINDS:
         raise ValueError(none_of("schema", kind, KINDS))

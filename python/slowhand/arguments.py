@@ -21,7 +21,7 @@ LITERAL = "\0"
 
 
 class Complaint(Exception):
-    """Bad input. The message is all that the user reads, also of an error that is one of these."""
+    """Bad input. The user reads the message and nothing else. Errors of other modules are such."""
 
 
 class Parser(argparse.ArgumentParser):

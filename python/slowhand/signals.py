@@ -101,6 +101,8 @@ def finish() -> None:
 def exit_code(*stopped: BaseException | None) -> int:
     """The exit code that shells use for a program that the first of these has ended; 0: none."""
     came = next(filter(None, stopped), None)
+    if came and not isinstance(came, KeyboardInterrupt):
+        raise came
     return 128 + getattr(came, "number", signal.SIGINT) if came else 0
 
 

@@ -109,7 +109,7 @@ class Terminal:
 
 
 def printed(show: Callable[[Terminal], object]) -> str:
-    """What `show` prints, in lines of `WIDTH` columns without styles."""
+    """The text that `show` prints, in lines of `WIDTH` columns without styles."""
     lines = io.StringIO()
     show(Terminal(lines, width=WIDTH, styled=False))
     return lines.getvalue()

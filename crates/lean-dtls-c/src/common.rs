@@ -6,13 +6,13 @@ macro_rules! common {
         const _: () =
             assert!(align_of::<Handle<Engine>>() <= align_of::<u64>(), "the header's storage is not aligned enough");
 
-        /// Octets that it needs.
+        /// Octets that a client or a server needs.
         #[unsafe(no_mangle)]
         pub const extern "C" fn $size() -> usize {
             size_of::<Handle<Engine>>()
         }
 
-        /// Makes one in the caller's storage.
+        /// Makes a client or a server in the caller's storage.
         ///
         /// # Safety
         /// `this` is null or points to `size` octets. The configuration is null or right, and its identities and keys stay where

@@ -13,7 +13,7 @@ use crate::time::Instant;
 /// `BUFFER` octets hold a flight that is sent, and as many one that arrives: 192 are enough for identities of up to
 /// 32 octets.
 ///
-/// With a pre-shared key it takes 1 kB of RAM and up to 2.3 kB of stack on a Cortex-M3 (`docs/footprint.md`). See [How
+/// With a pre-shared key it takes 0.9 kB of RAM and up to 2.4 kB of stack on a Cortex-M3 (`docs/footprint.md`). See [How
 /// large are the buffers?](crate::decisions#how-large-are-the-buffers)
 pub struct Client<K, C: Crypto, const BUFFER: usize> {
     config: Config<K>,

@@ -102,7 +102,7 @@ pub trait Credentials {
 
     /// The certificate of this end. A server needs one for the suites with certificates; a client, if the server asks.
     ///
-    /// Signing takes most of the 37 million instructions of a handshake on a Cortex-M3 (`docs/footprint.md`). Default:
+    /// Signing takes most of the 39 million instructions of a handshake on a Cortex-M3 (`docs/footprint.md`). Default:
     /// none.
     #[cfg(feature = "certificates")]
     fn certificate(&self) -> Option<CertifiedKey<'_>> {

@@ -25,7 +25,7 @@
 //!
 //! # Which credential?
 //!
-//! **A pre-shared key** (RFC 4279; [`Psk`](crate::Psk)) is the smallest in every respect: 20 kB of flash, 1 kB of RAM,
+//! **A pre-shared key** (RFC 4279; [`Psk`](crate::Psk)) is the smallest in every respect: 18 kB of flash, 0.9 kB of RAM,
 //! 0.4 million instructions for a handshake of 485 octets. Choose it if somebody can put a key of its own into each
 //! device and into the server. The key must be random, with 128 bits (RFC 9257, section 6): whoever has listened to one
 //! handshake can try keys at home. Whoever gets the key later can read everything that was recorded before. The name of
@@ -35,8 +35,8 @@
 //! recording tells nothing, even to somebody who has the key. It costs the code and the time of an elliptic curve.
 //!
 //! **A raw public key** (RFC 7250; `RawPublicKey`) if devices shall not share secrets with the server, and few peers
-//! are known beforehand: the server has a list of public keys, and nothing in it is secret. 37 kB of flash, 0.9 kB of
-//! RAM and 5 kB of stack more than a pre-shared key, and 37 million instructions for each end: more than a second at 32
+//! are known beforehand: the server has a list of public keys, and nothing in it is secret. 36 kB of flash, 0.9 kB of
+//! RAM and 5 kB of stack more than a pre-shared key, and 39 million instructions for each end: more than a second at 32
 //! MHz.
 //!
 //! **X.509 certificates** (`X509`) if peers are not known beforehand, but an authority is. They need more buffer than
@@ -175,7 +175,7 @@
 //! # Resume?
 //!
 //! A session that is resumed needs no public keys and one round trip less (feature `resumption`). With public keys this
-//! saves nearly all of 37 million instructions; with pre-shared keys a flight and some hashing, for 29 octets more (a
+//! saves nearly all of 39 million instructions; with pre-shared keys a flight and some hashing, for 29 octets more (a
 //! name of 32 octets in three messages). **By ID** (RFC 5246, section 7.3) the server keeps the session, in a
 //! [`SessionCache`](crate::SessionCache) of fixed size or where its owner wants; **by ticket** (RFC 5077;
 //! `with_tickets`) the client keeps it, 84 octets of lean-dtls and those of its identity, up to 256 of other libraries,

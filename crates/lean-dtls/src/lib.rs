@@ -115,7 +115,7 @@
 //! | `der`, `signature`, `credentials`, `certificates` | signatures and keys in DER; a signature in a message; the credentials as a trait: pre-shared keys, raw public keys, X.509; certificates in messages |
 //! | `lean` | the switches of the lean profile, and its extension (docs/lean-profile.md) |
 //! | `suite`, `connection_id` | the cipher suites of DTLS 1.2, and which of them an end can use; connection IDs and their extension |
-//! | `config`, `status`, `session` | what an end is told; how a connection is; what ends keep to resume a session |
+//! | `config`, `status`, `session`, `association` | what an end is told; how a connection is; what ends keep to resume a session; the name of a connection of a server |
 //! | `content_type`, `handshake`, `ranges`, `reassembly`, `replay` | content types of records; headers of messages; messages from fragments; the window against replays |
 //! | `flight` | a flight, kept until it is answered, cut into datagrams; which record carried what, for acknowledgements |
 //! | `limits`, `agreement` | how long a record may be, and its extensions; the ephemeral key pair that a client of DTLS 1.3 sends at once |

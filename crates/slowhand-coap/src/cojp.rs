@@ -102,7 +102,7 @@ pub enum Error {
     Refused(u8),
 }
 
-/// The context of an end with this name, which shares `secret` with the end of the other name: for a device (section 7.3).
+/// The context of one end for a device (section 7.3). Both ends share `secret`. The names are its own, and that of the other end.
 fn context(
     secret: &[u8; 16],
     device: &[u8; EUI64],

@@ -24,8 +24,8 @@
 //! | `programs` | the programs of a scenario (`[[programs]]`), each at its host with its command |
 //! | `linux/` | all that follows. Other systems have a refusal in its place |
 //! | `notes`, `clocks`, `filter` | what programs did that a reader has to know; virtual time as the clocks of programs show it; which system calls are trapped |
-//! | `tracee`, `descriptor` | registers and memory of a stopped thread; its descriptors, copied, so that a file can be non-blocking for one call |
-//! | `kernel`, `ticks`, `names`, `spawn` | calls of the kernel, and a bound for waiting; the IPv6 of one host: a namespace with a TUN interface; the names of the hosts; how a program starts in namespaces of its own |
+//! | `tracee` | registers and memory of a stopped thread |
+//! | `kernel`, `descriptor`, `ticks`, `names`, `spawn` | calls of the kernel, and the IPv6 of one host: a namespace with a TUN interface; descriptors of a stopped thread, copied, so that a file can be non-blocking for one call; a bound for waiting; the names of the hosts; the start of a program in namespaces of its own |
 //! | `firmware/` | the other side of an interface that firmware opens itself: a packet socket, and the router that the firmware finds there |
 //! | `threads` | threads and processes, their calls, waits and timers |
 //! | `streams/` | TCP: sockets of Unix in the place of those of programs, and connections of `slowhand-net` behind them |

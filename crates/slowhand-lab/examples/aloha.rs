@@ -47,7 +47,7 @@ struct Aloha {
     medium: Medium,
     nodes: Vec<Node>,
     events: EventQueue<Event>,
-    /// What the layer above must know: the list of the caller while events are handled, else empty.
+    /// Events for the layer above: the list of the caller while events are handled, else empty.
     indications: Vec<Indication>,
 }
 

@@ -12,7 +12,7 @@ use slowhand_net::clock::Instant;
 use slowhand_net::observer::{BufferLevel, HandledFrames, Observer, RadioInterval, RadioTimes, RadioWork, Slots};
 
 /// One world in detail, from time 0 to the end of its last handshake.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Inspection {
     /// One for each handshake, by client. They are the same as those of [`Plan::run`].
     pub records: Vec<Record>,
@@ -37,13 +37,13 @@ row! {
         pub elapsed: std::time::Duration => (elapsed_s: F64(|n| n.elapsed.as_secs_f64())),
         /// The states of its radio.
         pub radio: RadioTimes => {
-            /// The time its radio sent.
+            /// The time for which its radio sent.
             radio_transmit_s: F64(|n| n.radio.transmit.as_secs_f64()),
-            /// The time it received frames.
+            /// The time for which it received frames.
             radio_receive_s: F64(|n| n.radio.receive.as_secs_f64()),
-            /// The time it listened and received nothing.
+            /// The time for which it listened and received nothing.
             radio_listen_s: F64(|n| n.radio.listen.as_secs_f64()),
-            /// The time it was off.
+            /// The time for which it was off.
             radio_sleep_s: F64(|n| n.radio.sleep.as_secs_f64()),
         },
         /// The other work of its radio.
@@ -70,15 +70,15 @@ row! {
             /// Slots in which it received a frame that it did not acknowledge.
             slots_rx_data: U64(|n| n.slots.rx_data),
         },
-        /// The time the node computed cryptography.
+        /// The time for which the node computed cryptography.
         pub computed: std::time::Duration => (cpu_compute_s: F64(|n| n.computed.as_secs_f64())),
-        /// The time its MAC kept the CPU waiting actively; a wait that is not over does not count.
+        /// The time for which its MAC kept the CPU waiting actively; a wait that is not over does not count.
         pub waited: std::time::Duration => (cpu_wait_s: F64(|n| n.waited.as_secs_f64())),
-        /// The time frames kept its CPU busy in time of the network.
+        /// The time for which frames kept its CPU busy in time of the network.
         pub handled: std::time::Duration => (cpu_handling_s: F64(|n| n.handled.as_secs_f64())),
         /// The frames that its CPU handled, those of the link layer itself included.
         pub frames: HandledFrames => (frames_handled: U64(|n| n.frames.all)),
-        /// The time its CPU was active: all of this, and what its device takes for frames and for waking up.
+        /// The time for which its CPU was active: all of this, and what its device takes for frames and for waking up.
         pub active: std::time::Duration => (cpu_active_s: F64(|n| n.active.as_secs_f64())),
         /// The energy that it used.
         pub energy: Energy => {

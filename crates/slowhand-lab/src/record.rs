@@ -352,9 +352,9 @@ row! {
             /// Datagrams that were lost or held back, by reason: `injected_loss:2 queue_full:1`.
             lost_because: Text(|r| because(&r.lost_because())),
         },
-        /// The time that the client computed, in seconds.
+        /// The time for which the client computed, in seconds.
         pub compute_client_s: f64 => (F64(|r| r.compute_client_s)),
-        /// The time that the server computed for this handshake, in seconds.
+        /// The time for which the server computed for this handshake, in seconds.
         pub compute_server_s: f64 => (F64(|r| r.compute_server_s)),
         /// Energy that the client used during the phase [`Handshake`](Phase::Handshake).
         pub energy_client: Energy => {
@@ -388,6 +388,7 @@ row! {
             failure_end: OptText(|r| r.failure.as_ref().map(|failure| failure.end_name().to_owned())),
             /// The words of its library, or of TCP below it; or what became of its slot at the server.
             failure_reason: OptText(|r| r.failure.as_ref().map(|failure| failure.reason.clone())),
+            // Of the field `losses`. It stands here because the order of the columns is fixed.
             /// Datagrams that were lost or held back, by reason and place. The node is missing on the Internet.
             losses: Losses(|r| &r.losses),
         },
@@ -395,9 +396,9 @@ row! {
         pub traffic: Traffic => {
             /// The datagrams of other traffic that were sent during the handshake.
             traffic_sent: U64(|r| r.traffic.sent),
-            /// The number that arrived. Those that were neither delivered nor lost were still on their way at the end.
+            /// The number of them that arrived. Others that were not lost were still on their way at the end.
             traffic_delivered: U64(|r| r.traffic.delivered),
-            /// The number that were lost.
+            /// The number of them that were lost.
             traffic_lost: U64(|r| r.traffic.lost()),
             /// Lost ones by reason, as in lost_because.
             traffic_lost_because: Text(|r| because(&r.traffic.lost_because())),

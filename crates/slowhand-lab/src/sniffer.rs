@@ -21,7 +21,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// A capture that could not be made, of a scenario that `E` refuses.
+/// The reason why a capture was not made. `E`: the reason why the scenario cannot be run.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureRunError<E = PlanError> {
     /// The scenario cannot be run.
@@ -289,11 +289,6 @@ impl<W: Write> LiveCapture<W> {
         let mut writer = CaptureWriter::new(writer, path, comment(scenario).as_deref())?;
         writer.flush()?; // a reader waits for the header, and the first frame may take long
         Ok(Self { sniffer: Sniffer::new(scenario), writer, last_us: 0 })
-    }
-
-    /// Keeps a frame.
-    pub fn transmission(&mut self, frame: &Transmission<'_>) {
-        self.sniffer.hear(frame);
     }
 
     /// Writes the secrets of sessions. They decrypt the frames that follow, and in a second reading those before.

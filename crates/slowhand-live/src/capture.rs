@@ -6,7 +6,7 @@ use slowhand_lab::LiveCapture;
 use slowhand_lab::capture::{CaptureError, create_private};
 use slowhand_lab::scenario::Scenario;
 use slowhand_net::clock::Instant;
-use slowhand_net::observer::Transmission;
+use slowhand_net::observer::{Observer, Transmission};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileTypeExt;

@@ -7,7 +7,7 @@ use crate::recording::{FORM, Header, Input};
 use crate::relay::Line;
 use crate::world::World;
 use slowhand_lab::LiveCapture;
-use slowhand_lab::capture::{CaptureError, create_private};
+use slowhand_lab::capture::CaptureError;
 use slowhand_lab::input::{Blame, Place};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::{Plan, PlanError};
@@ -193,7 +193,7 @@ pub fn replay(
         world: World::new(&plan, seed, header.outside, is_stream),
         is_exact: header.sources == *scenario.sources() && header.seed == seed,
         is_stream,
-        watch: Watch { frames: 0, capture: capture.map(|path| start_capture(scenario, path)).transpose()? },
+        watch: Watch { frames: 0, capture: capture.map(|path| LiveCapture::create(scenario, path)).transpose()? },
         interrupt,
         in_handshake: BTreeSet::new(),
         packets: Vec::new(),
@@ -214,11 +214,6 @@ pub fn replay(
         capture.finish()?;
     }
     Ok(Some(Replayed { records: replay.records, frames: replay.watch.frames }))
-}
-
-fn start_capture(scenario: &Scenario, path: &Path) -> Result<LiveCapture<BufWriter<File>>, CaptureError> {
-    let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
-    LiveCapture::new(scenario, BufWriter::new(file), path)
 }
 
 struct Replay<'a> {

@@ -117,14 +117,14 @@ pub enum LiveError {
          its own session", .0.name()
     )]
     Delegation(Delegate),
-    /// A key of the scenario has a value that programs do not know.
+    /// A key of the scenario has a value that is not possible where programs are at the ends of the sessions.
     #[error("{key}: found {found}, allowed: {allowed} where programs are at the ends of the sessions")]
     Programs {
-        /// The key.
+        /// The key, with its section.
         key: &'static str,
-        /// Its value.
+        /// The value that was found.
         found: String,
-        /// Other values.
+        /// The values that are allowed, in words.
         allowed: &'static str,
     },
     /// The speed is too small, too large, or no number.

@@ -76,7 +76,7 @@ impl<'a, F: Format> Writer<'a, F> {
         Ok(())
     }
 
-    /// Goes over octets that are written already.
+    /// Goes over octets that are written elsewhere: before, or later.
     pub(crate) fn skip(&mut self, octets: usize) -> Result<(), F> {
         if octets > self.out.len() - self.written {
             return Err(F::too_small(self.out.len()));

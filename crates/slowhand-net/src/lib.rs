@@ -158,6 +158,15 @@ macro_rules! listed {
             /// All of them, in order.
             $visible const ALL: [Self; [$(stringify!($variant)),*].len()] = [$(Self::$variant),*];
         }
+
+        // `ALL` is read by number.
+        const _: () = {
+            let mut place = 0;
+            while place < $enum::ALL.len() {
+                assert!($enum::ALL[place] as usize == place);
+                place += 1;
+            }
+        };
     };
 }
 

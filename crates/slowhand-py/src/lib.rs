@@ -8,9 +8,9 @@
 //! | modules | hold |
 //! | --- | --- |
 //! | `interruptible` | Rust's work on a thread of its own, while Python handles signals |
-//! | `number` | numbers from Python that are not negative |
+//! | `argument`, `number` | the error of an argument; numbers from Python that are not negative |
 //! | `records` | opens a protected record, for a paper that counts its fields |
-//! | `scenario` | scenarios and their captures |
+//! | `scenario`, `stacks` | scenarios and their captures; the libraries, and the user's own stacks |
 //! | `run` | runs, their records and their summary; one world in detail |
 //! | `live` | a network against the wall clock, its events and their records |
 //! | `exec` | programs in virtual time: one world, in a process of its own |

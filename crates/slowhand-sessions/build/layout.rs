@@ -28,7 +28,7 @@ pub fn stack(header: &str) -> String {
     structs.chain(constants).chain(DEFINED.iter().map(|name| defined(header, name))).collect()
 }
 
-/// What is between the braces of `what { ... };`, without comments.
+/// The text between the braces of `what { ... };`, without comments.
 fn body(header: &str, what: &str) -> String {
     let code = without_comments(header);
     let body = code.split(&format!("{what} {{")).nth(1).and_then(|rest| rest.split("\n};").next());

@@ -66,11 +66,22 @@ size_t slowhand_not_resumable(void *session, uint8_t *output, size_t size);
 int slowhand_no_connection_id(const void *session);
 
 /* Defines the table of a library. Those of its functions that are not named here have the same names in every adapter. */
-#define SLOWHAND_LIBRARY(library_of, start, handle_timeout, connection_id, resumable)                                            \
+#define SLOWHAND_LIBRARY(library_of, start_of, handle_timeout_of, connection_id_of, resumable_of)                                \
     extern const struct slowhand_library library_of;                                                                             \
-    const struct slowhand_library library_of = {create,     destroy,       start,    handle_input, handle_timeout,               \
-                                                write_data, close_session, max_data, suite,        connection_id,                \
-                                                resumable,  version}
+    const struct slowhand_library library_of = {                                                                                 \
+        .create = create,                                                                                                        \
+        .destroy = destroy,                                                                                                      \
+        .start = start_of,                                                                                                       \
+        .handle_input = handle_input,                                                                                            \
+        .handle_timeout = handle_timeout_of,                                                                                     \
+        .write = write_data,                                                                                                     \
+        .close = close_session,                                                                                                  \
+        .max_data = max_data,                                                                                                    \
+        .suite = suite,                                                                                                          \
+        .connection_id = connection_id_of,                                                                                       \
+        .resumable = resumable_of,                                                                                               \
+        .version = version,                                                                                                      \
+    }
 
 #ifdef __cplusplus
 }

@@ -122,8 +122,8 @@ impl<V: Clone> Memo<V> {
         self.part(operands, |part| part.insert(operands.into(), value));
     }
 
-    /// The result as the session asks for it: none, a computed one, or the one that is known. Else it is computed and kept; nothing is
-    /// locked meanwhile.
+    /// The result, as the session's [`Arithmetic`] has it: none, a computed one, or a known one. With a memo, a result that is not known is
+    /// computed and kept. Nothing is locked meanwhile.
     fn result(&self, operands: impl FnOnce() -> Vec<u8>, compute: impl FnOnce() -> Option<V>) -> Option<V> {
         match device::arithmetic() {
             Arithmetic::Library => None,

@@ -292,7 +292,7 @@ pub enum Arithmetic {
     Library,
     /// OpenSSL's assembly for every library; the library's own code if the processor is not an x86-64.
     Assembly,
-    /// As `Assembly`, and this process computes nothing twice.
+    /// As `Assembly`, and this process keeps results and uses them again.
     #[default]
     Memo,
 }

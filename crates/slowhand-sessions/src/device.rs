@@ -39,12 +39,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// That of a world that begins so long before the time at which worlds begin. It shows zero.
+    /// The clock of a device in a world that begins earlier than others, by `time`. It shows zero.
     pub fn before(time: Duration) -> Self {
         WORLD_BEGAN.saturating_sub(time).into()
     }
 
-    /// That of a world that has run for this time.
+    /// The clock of a device in a world that has run for `now`.
     pub const fn after(now: Duration) -> Self {
         Self { began: WORLD_BEGAN, now }
     }

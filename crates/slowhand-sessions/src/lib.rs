@@ -77,8 +77,8 @@
 //! # Modules
 //!
 //! A [`SessionConfig`] has the protocol with the options of its family ([`Family`]: [`Tls`]), the [`Credential`], the
-//! [`Timers`] and sizes. [`SessionConfig::validate`] checks it against the [`Capabilities`] of the library, a constant
-//! in the module of its adapter. [`stacks`] lists the libraries. [`build`] makes a [`Session`]; [`build_pair`] makes
+//! [`Timers`] and sizes. [`SessionConfig::validate`] checks it against the [`Capabilities`] of the library: a constant
+//! of its adapter in Rust, a table of its adapter in C. [`stacks`] lists the libraries. [`build`] makes a [`Session`]; [`build_pair`] makes
 //! both ends, which may resume an earlier session. [`memory`] runs two sessions without a network. [`credentials`] has
 //! the public test keys, and issues certificates of other lengths.
 //!

@@ -38,7 +38,7 @@ pub trait Session: Send {
         true
     }
 
-    /// Processes the timers that have expired at `now`. A session that is none of a library has none.
+    /// Processes the timers that have expired at `now`. By default there are none: for a session without a library.
     fn handle_timeout(&mut self, _now: Duration) {}
 
     /// Encrypts and sends application data: in one datagram, or over a stream in as many records as needed. Sends
@@ -67,7 +67,7 @@ pub trait Session: Send {
     fn poll_transmit(&mut self) -> Option<Transmit<'_>>;
 
     /// The next application data from the peer, in the order in which the device decrypted it. Usually the content of
-    /// one record, but a library may join or split records. A session that is none of a library has no data.
+    /// one record, but a library may join or split records. By default there are no data.
     fn poll_received(&mut self) -> Option<Received<'_>> {
         None
     }
@@ -77,7 +77,7 @@ pub trait Session: Send {
         None
     }
 
-    /// The time until which the device computes. For a session that is none of a library it computes nothing.
+    /// The time until which the device computes. By default it computes nothing.
     fn busy_until(&self) -> Duration {
         Duration::ZERO
     }

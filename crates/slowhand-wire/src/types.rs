@@ -1,12 +1,12 @@
 //! Types of records and of handshake messages. TLS and DTLS use the same ones.
 
-/// Declares types with their numbers, each said once, and the way between both.
+/// Declares an enum of types that have numbers, and the conversions from and to the number.
 macro_rules! numbered {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $number:literal,)+ }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
-            $($(#[$doc])* $variant,)+
+            $($(#[$doc])* #[doc = concat!(" Number ", stringify!($number), ".")] $variant,)+
             /// Any other number.
             Other(u8),
         }

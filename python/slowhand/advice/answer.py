@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
     @property
     def settings(self) -> Settings:
-        """What was chosen, by key."""
+        """The values that were chosen, by key."""
         return self.configuration.settings
 
     def json(self, best: Judged) -> dict[str, Any]:

@@ -396,7 +396,7 @@ def ranking(
 
 
 def ranked(judged: Mapping[int, Judged], scale: Scale) -> list[int]:
-    """The order of what was judged."""
+    """The configurations: the reliable ones first, and of these the best by the weights."""
     values = {one: found.values for one, found in judged.items()}
     return ranking(values, values, scale)
 
@@ -414,9 +414,9 @@ def staying(
     as later worlds may differ; then only the first of each group has a place, and the others come
     last.
     """
-    ranked = ranking(indices, values, scale, racing=worlds)
+    by_weights = ranking(indices, values, scale, racing=worlds)
     groups: dict[bytes, list[int]] = {}
-    for one in ranked:
+    for one in by_weights:
         groups.setdefault(same[one], []).append(one)
     first = [group[0] for group in groups.values()]
     layers: list[int] = []
@@ -431,7 +431,7 @@ def staying(
     if worlds < TOGETHER:
         return [one for leader in order for one in groups[same[leader]]]
     known = set(order)
-    return [*order, *(one for one in ranked if one not in known)]
+    return [*order, *(one for one in by_weights if one not in known)]
 
 
 class Interval(NamedTuple):

@@ -95,9 +95,9 @@ class Lived:
         return means
 
     def years(self, count: int) -> tuple[float, float, float]:
-        """The years that the battery lasts, and the ends of the interval of `slowhand battery`.
+        """The years that the battery lasts, and the ends of the 95 % interval.
 
-        They are infinite if nothing empties it.
+        All three are infinite if nothing empties the battery.
         """
         life = self.battery(count)["life"]
         if life is None:

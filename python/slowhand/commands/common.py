@@ -111,7 +111,7 @@ def _succeeds(file: Output, work: Callable[[], object], interrupted: bool) -> bo
 
 
 def of_world(make: Callable[[], T]) -> T | None:
-    """What is made of a world, for an option that names it. None, after a message: it panicked."""
+    """Makes something of one world. Returns None, after a message, if the world panicked."""
     from slowhand.api import WorldError
 
     try:
@@ -158,7 +158,10 @@ def is_drawn(
 
 
 def check_worlds(scenario: Scenario, files: Mapping[str, Output], seed: int, count: int) -> None:
-    """Raises an error if there are not so many seeds, or if a file to write is one that is read."""
+    """Raises an error if these worlds cannot be run.
+
+    There are fewer seeds, a file to write is one that is read, or polars is missing.
+    """
     from slowhand import output, results
 
     if seed + count - 1 > MAX_SEED:

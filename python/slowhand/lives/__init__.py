@@ -163,7 +163,7 @@ class Answer:
         }
 
     def own(self, told: Told) -> dict[str, Any]:
-        """What a life says of the battery that is asked for."""
+        """The part of a life about the battery that is asked for."""
         own: dict[str, Any] = told["batteries"][self.battery]
         return own
 
@@ -356,5 +356,5 @@ def _ends(own: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def lasts(own: Mapping[str, Any], *, brief: bool = False) -> str:
-    """How long a battery lasts, in words."""
+    """The life of a battery, in words."""
     return words.life(_years(own), _interval(own), brief=brief)

@@ -144,7 +144,7 @@ def run(
 
 
 def cargo_metadata(manifest: Path, *options: str, of: str) -> subprocess.CompletedProcess[str]:
-    """What Cargo says of a crate and all that it is made from.
+    """Asks Cargo about a crate and all that it is made from.
 
     It writes Cargo.lock if there is none, and downloads only what is missing.
     """

@@ -54,7 +54,7 @@ def make(manifest: Path, cflags: Sequence[str], made: Path) -> str:
         *(f"--manifest-path={manifest}", f"--target-dir={target}"),
         *("--message-format=json-render-diagnostics", "--", *linked),
     ]
-    # What the user has set for its own builds (RUSTFLAGS) is not for a stack.
+    # The user's RUSTFLAGS are for other builds, not for a stack.
     environment = {**os.environ, "CARGO_ENCODED_RUSTFLAGS": "\x1f".join([*OPTIONS, *cflags])}
     done = building.run(command, of=RUST, environment=environment)
     sys.stderr.write(_plain(done.stderr))

@@ -31,7 +31,6 @@ class Timeline extends Section {
     this.showList();
   }
 
-
   // ---- what is drawn
 
   layOut() {

@@ -55,7 +55,6 @@ class Playback extends Section {
     return said.join(" ");
   }
 
-
   layOut() {
     this.mesh.resize(this.view.clientWidth, this.view.clientHeight);
     this.drawStrip();

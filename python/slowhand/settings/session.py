@@ -173,7 +173,7 @@ def _end(values: dict[str, Any]) -> End:
 
 @dataclass(frozen=True)
 class Offer:
-    """A library, and its abilities, of those that a session asks for."""
+    """A library, and its abilities of all that a session may ask for."""
 
     library: str
     """As `slowhand settings --library` takes it."""
@@ -189,7 +189,7 @@ class Offer:
     """Octets of the longest connection ID; None: it has none."""
     resumptions: tuple[str, ...] = ()
     no_mtu: str | None = None
-    """The words for a library that cannot limit its datagrams; `{}` is the limit that is asked."""
+    """The words for a library that cannot limit its datagrams; `{}`: the limit that is asked."""
 
     @property
     def suites(self) -> tuple[str, ...]:

@@ -185,7 +185,7 @@ pub(crate) fn handle<E: Earlier, C: Crypto, const BUFFER: usize>(
         (Expects::Finished, Kind::Finished) => finish(connection, crypto, config),
         _ => Err(alert::UNEXPECTED_MESSAGE),
     };
-    connection.is_good(handled);
+    connection.refuse_if_wrong(handled);
     connection.is_open()
 }
 

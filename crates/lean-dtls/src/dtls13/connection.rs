@@ -170,7 +170,7 @@ impl<C: Crypto, const BUFFER: usize> Sender<C, BUFFER> {
     }
 }
 
-/// The fate of a fragment. That of a record is the last one of those of its fragments.
+/// The fate of a fragment, from the best to the worst: the order counts. A record has the worst fate of its fragments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Heard {
     /// It was what comes next.
@@ -348,8 +348,8 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
         self.client_random[0] ^= 1;
     }
 
-    /// Refuses the peer if something is wrong with a message. Returns true if nothing is.
-    pub(super) fn is_good(&mut self, handled: Result<(), u8>) -> bool {
+    /// Refuses the peer if a message was wrong. Returns true if it was right.
+    pub(super) fn refuse_if_wrong(&mut self, handled: Result<(), u8>) -> bool {
         handled.map_err(|description| self.refuse(description)).is_ok()
     }
 
@@ -610,7 +610,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
                 Expects::Finished => self.receive_finished(crypto, handle),
                 Expects::Nothing => {
                     let handled = self.receive_after_handshake(crypto);
-                    self.is_good(handled)
+                    self.refuse_if_wrong(handled)
                 }
                 _ => handle(self, crypto),
             };
@@ -749,7 +749,7 @@ impl<C: Crypto, const BUFFER: usize> Connection<C, BUFFER> {
     fn receive_finished(&mut self, crypto: &mut C, handle: &mut dyn FnMut(&mut Self, &mut C) -> bool) -> bool {
         let verified = self.verify_finished(crypto);
         // The client answers it.
-        let is_complete = self.is_good(verified) && (!self.is_client || handle(self, crypto));
+        let is_complete = self.refuse_if_wrong(verified) && (!self.is_client || handle(self, crypto));
         if is_complete {
             self.establish(crypto);
         }

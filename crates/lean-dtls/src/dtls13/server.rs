@@ -314,7 +314,7 @@ pub(crate) fn handle<C: Crypto, const BUFFER: usize>(
         true => connection.receive_certificate(crypto, config),
         false => Err(alert::UNEXPECTED_MESSAGE),
     };
-    connection.is_good(handled);
+    connection.refuse_if_wrong(handled);
     connection.is_open()
 }
 

@@ -12,7 +12,7 @@ const PATH: &str = "authorize";
 /// short.
 pub const OPTIONS: [u16; 2] = [65, 67];
 
-/// The octets of the longest identity. *Assumed*: as for sessions of DTLS here.
+/// The octets of the longest identity. *Assumed*. Sessions of TLS and DTLS have the same limit.
 pub const LONGEST_IDENTITY: usize = 32;
 
 /// A request of the handshake.

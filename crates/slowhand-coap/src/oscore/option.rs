@@ -50,7 +50,7 @@ pub(crate) fn shortest(octets: &[u8]) -> Vec<u8> {
     octets[zeros.min(octets.len() - 1)..].to_vec()
 }
 
-/// Reads a number of at most `MOST` octets that is written so.
+/// Reads a number of at most `MOST` octets. `None` if there are more, or none, or a zero in front of others.
 pub(crate) fn read_shortest<const MOST: usize>(octets: &[u8]) -> Option<u64> {
     let is_shortest = octets.len() == 1 || octets.first().is_some_and(|octet| *octet != 0);
     let number = octets.iter().fold(0, |number, octet| number << 8 | u64::from(*octet));

@@ -127,7 +127,7 @@ impl Descriptor {
     pub(crate) fn copy_patience(&self, other: &Self) {
         for option in [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO] {
             if let Some(value) = self.option::<[i64; 2]>(libc::SOL_SOCKET, option) {
-                let _ = set_option(other, libc::SOL_SOCKET, option, &value); // it is one of this very socket
+                let _ = set_option(other, libc::SOL_SOCKET, option, &value); // the kernel has given this value, so it takes it
             }
         }
     }

@@ -140,7 +140,7 @@ fn trapped() -> impl Iterator<Item = &'static i64> {
     TRAPPED.iter().flat_map(|(_, calls)| *calls)
 }
 
-/// The family of one of these.
+/// The family of a trapped call. `None` for all others: those of [`CHANGES`] and [`TRAPPED_FOR`] have none.
 pub(crate) fn family(call: i64) -> Option<Family> {
     TRAPPED.iter().find(|(_, calls)| calls.contains(&call)).map(|(family, _)| *family)
 }

@@ -141,23 +141,10 @@ const ECHO_REPLY: u8 = 129;
 fn echo_request(destination: Ipv6Addr) -> Vec<u8> {
     let mut message = [ECHO_REQUEST, 0, 0, 0, 0, 0, 0, 0];
     let source = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0xffff, 1);
-    let header = header(source, destination, next_header::ICMPV6, &message);
+    let header = Ipv6Header::new(source, destination, next_header::ICMPV6, message.len() as u16);
     let sum = checksum::transport(header.source, destination, header.next_header, &message);
     message[2..4].copy_from_slice(&sum.to_be_bytes());
     [&header.emit()[..], &message].concat()
-}
-
-/// The header of a packet.
-pub(crate) fn header(source: Ipv6Addr, destination: Ipv6Addr, next_header: u8, payload: &[u8]) -> Ipv6Header {
-    Ipv6Header {
-        traffic_class: 0,
-        flow_label: 0,
-        payload_length: payload.len() as u16,
-        next_header,
-        hop_limit: Ipv6Header::DEFAULT_HOP_LIMIT,
-        source,
-        destination,
-    }
 }
 
 /// The packets that were dropped on their way out (proc_pid_net(5): after the name stand 8 numbers of those that came, and errors
@@ -167,7 +154,7 @@ fn dropped(devices: &str) -> Option<u64> {
     numbers.split_whitespace().nth(8 + 3)?.parse().ok()
 }
 
-/// Makes the error of the kernel one of an operation that it has refused.
+/// The error of an operation, `what`, that the kernel has refused.
 pub(crate) fn failed(what: &'static str) -> impl Fn(io::Error) -> ExecError {
     move |error| ExecError::Kernel { what, error }
 }
@@ -180,7 +167,7 @@ pub(crate) fn checked(result: i64) -> io::Result<()> {
 /// The result of a call that makes a descriptor.
 ///
 /// # Safety
-/// It is one: nobody else has the descriptor.
+/// `result` is that of such a call, and nobody else has the descriptor.
 pub(crate) unsafe fn made(result: i64) -> io::Result<OwnedFd> {
     checked(result)?;
     // SAFETY: as above.

@@ -151,7 +151,7 @@ fn environment(told: &BTreeMap<String, String>) -> Vec<(OsString, OsString)> {
     environment
 }
 
-/// The report of a program; whether a handshake is complete at its host is known.
+/// The report of a program. `has_finished`: a handshake is complete at its host.
 fn report(
     mut program: Program<'_>,
     has_finished: bool,

@@ -62,7 +62,7 @@ impl Streams {
 
 /// A file that is nowhere on a disk.
 fn memory_file() -> io::Result<File> {
-    // SAFETY: the name ends in a zero.
+    // SAFETY: the name ends in a zero, and the call makes a descriptor.
     let file = unsafe { made(libc::memfd_create(c"slowhand".as_ptr(), libc::MFD_CLOEXEC).into())? };
     // SAFETY: the call takes numbers.
     checked(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) }.into())?;

@@ -194,12 +194,12 @@ pub(crate) fn put<T: Plain>(tid: Pid, address: u64, value: &T) -> Result<i64, i3
     if write_value(tid, address, value) { Ok(0) } else { Err(libc::EFAULT) }
 }
 
-/// Does this where the thread wants the answer: a null pointer says that it does not.
+/// As [`put`]. But a null pointer says that the thread does not want the answer, and then the result is 0.
 pub(crate) fn put_if_wanted<T: Plain>(tid: Pid, address: u64, value: &T) -> Result<i64, i32> {
     if address == 0 { Ok(0) } else { put(tid, address, value) }
 }
 
-/// A value whose address may be null: then there is none. It is none either if it cannot be read.
+/// The value at an address. `None` if the address is null, or cannot be read.
 pub(crate) fn value_at<T: Plain>(tid: Pid, address: u64) -> Option<T> {
     (address != 0).then(|| read_value(tid, address)).flatten()
 }

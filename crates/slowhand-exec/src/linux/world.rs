@@ -6,7 +6,6 @@ use crate::linux::streams::Outgoing;
 use crate::report::Datagram;
 use sha2::{Digest, Sha256};
 use slowhand_lab::LiveCapture;
-use slowhand_lab::capture::{CaptureError, create_private};
 use slowhand_lab::explanation::{Air, DatagramReader, Explanation, SegmentReader};
 use slowhand_lab::live::{ConversationId, End, GivesUp, Hosts, Live, NewConversation, end_points_of, to_std};
 use slowhand_lab::plan::Plan;
@@ -125,7 +124,7 @@ impl<'a> World<'a> {
         capture: Option<&Path>,
         is_explained: bool,
     ) -> Result<Self, ExecError> {
-        let capture = capture.map(|path| start_capture(scenario, path)).transpose()?;
+        let capture = capture.map(|path| LiveCapture::create(scenario, path)).transpose()?;
         let live = Live::new(plan, seed, Hosts { nodes: true, internet: true });
         Ok(Self {
             live: if is_explained { live.with_trace() } else { live },
@@ -403,11 +402,6 @@ impl Reader {
 fn is_first(packet: &[u8]) -> bool {
     let segment = packet.get(Ipv6Header::LENGTH..).and_then(|octets| Segment::parse(octets).ok());
     segment.is_some_and(|segment| segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK))
-}
-
-fn start_capture(scenario: &Scenario, path: &Path) -> Result<LiveCapture<BufWriter<File>>, CaptureError> {
-    let file = create_private(path).map_err(|error| CaptureError::Write { path: path.to_owned(), error })?;
-    LiveCapture::new(scenario, BufWriter::new(file), path)
 }
 
 /// A program's end of a conversation, as far as it can be seen from outside: it tells the world how the session is.

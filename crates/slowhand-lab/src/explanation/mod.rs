@@ -14,6 +14,7 @@
 //! | `air`, `context`, `messages` | frames with their attempts; what must be known of the scenario; names of messages |
 //! | `losses`, `comments` | which datagrams were lost, where and why, in words; comments on the frames of a capture |
 //! | `path` | the critical path, from the end of the handshake back to its start |
+//! | `sources` | everything that the explanation of a conversation is made from |
 //! | `events`, `parts` | the timeline; the pieces of the path put together, in words |
 //! | `scene` | every frame and every datagram of a world, by column |
 

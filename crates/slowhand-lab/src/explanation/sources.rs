@@ -12,8 +12,8 @@ use slowhand_net::datagram::DatagramId;
 use slowhand_sessions::{Carrier, Role};
 use std::collections::BTreeMap;
 
-/// What happened in a world, and one conversation in it. From this `events` makes the timeline, and `parts` the words for the pieces
-/// of the path.
+/// A world that has run, and one conversation in it. From this `events` makes the timeline, and `parts` the words for the pieces of the
+/// path.
 pub(super) struct Sources<'a> {
     pub(super) trace: &'a Trace,
     pub(super) air: &'a Air,

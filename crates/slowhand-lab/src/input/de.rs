@@ -219,9 +219,14 @@ impl<'de> Deserializer<'de> for ItemDeserializer<'_> {
         }
     }
 
+    /// Nobody looks at the value, so any will do.
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
+    }
+
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map identifier ignored_any
+        unit_struct seq tuple tuple_struct map identifier
     }
 }
 

@@ -44,7 +44,7 @@ row! {
         pub seed: u64 => (U64(|r| r.seed)),
         /// The node.
         pub node: u16 => (U64(|r| r.node.into())),
-        /// Its hops to the root, by the parents that nodes have chosen.
+        /// Its hops to the root, by the parents that nodes have chosen. Null without a parent.
         pub hops: Option<u16> => (OptF64(|r| r.hops.map(f64::from))),
         /// Its join proxy, after its last scan.
         pub proxy: Option<u16> => (OptF64(|r| r.proxy.map(f64::from))),
@@ -67,23 +67,23 @@ row! {
             /// The first phase that it did not get through; null if it is through all.
             missing: OptText(|r| r.missing().map(|phase| phase.name().to_owned())),
         },
-        /// The number of its scans: more than once if no response came.
+        /// The number of its scans: more than one if no response came.
         pub scans: u64 => (U64(|r| r.scans)),
         /// The Join Requests that it has sent.
         pub requests: u64 => (U64(|r| r.requests)),
-        /// Frames of its Join Requests and Responses over all hops, without acknowledgements.
+        /// Frames of its Join Requests and Responses over all hops, repeated ones included, without acknowledgements.
         pub join_frames: u64 => (U64(|r| r.join_frames)),
         /// Of these, frames that were sent before.
         pub join_repeated_frames: u64 => (U64(|r| r.join_repeated_frames)),
         /// The octets of these frames, from the MAC header to the check sequence.
         pub join_octets: u64 => (U64(|r| r.join_octets)),
-        /// The frames with 6P messages that it has sent.
+        /// The frames with 6P messages that it has sent, repeated ones included.
         pub sixtop_frames: u64 => (U64(|r| r.sixtop_frames)),
         /// The datagrams that it sent to the root until one arrived.
         pub packets: u64 => (U64(|r| r.packets)),
-        /// The energy it has used until it was synchronised for the first time.
+        /// The energy it has used from the start of the world until it was synchronised for the first time.
         pub scan_mj: Option<f64> => (OptF64(|r| r.scan_mj)),
-        /// The energy it has used until its datagram had arrived, or to the end of the world.
+        /// The energy it has used from the start of the world until its datagram had arrived, or to the world's end.
         pub energy_mj: f64 => (F64(|r| r.energy_mj)),
     }
 }

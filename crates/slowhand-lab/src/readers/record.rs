@@ -61,7 +61,7 @@ row! {
         pub signatures: u64 => (U64(|r| r.signatures)),
         /// Requests to the producer, without repetitions.
         pub requests_to_producer: u64 => (U64(|r| r.requests_to_producer)),
-        /// Frames of handshakes and access secrets over all hops, without acknowledgements.
+        /// Frames of handshakes and access secrets over all hops, repeated ones included, without acknowledgements.
         pub setup_frames: u64 => (U64(|r| r.setup_frames)),
         /// The octets of these frames, from the MAC header to the check sequence.
         pub setup_octets: u64 => (U64(|r| r.setup_octets)),
@@ -69,13 +69,13 @@ row! {
         pub reading_frames: u64 => (U64(|r| r.reading_frames)),
         /// The octets of these frames.
         pub reading_octets: u64 => (U64(|r| r.reading_octets)),
-        /// Until a reader had its first value, handshake included: the mean. Null if none had one.
+        /// From the start of a reader until it had its first value, handshake included: the mean. Null if none had one.
         pub first_s: Option<f64> => (OptF64(|r| r.first_s)),
         /// The longest of these times.
         pub first_longest_s: Option<f64> => (OptF64(|r| r.first_longest_s)),
         /// The time that a later reading took, on average. Null if there was none.
         pub later_s: Option<f64> => (OptF64(|r| r.later_s)),
-        /// The time that the producer computed cryptography of sessions and objects.
+        /// The time for which the producer computed cryptography of sessions and objects.
         pub producer_compute_s: f64 => (F64(|r| r.producer_compute_s)),
         /// The energy of the producer from the start of the world to its end.
         pub producer_mj: f64 => (F64(|r| r.producer_mj)),
@@ -85,7 +85,7 @@ row! {
         pub others_mj: f64 => (F64(|r| r.others_mj)),
         /// The energy of these nodes in the same time if nobody reads.
         pub others_idle_mj: f64 => (F64(|r| r.others_idle_mj)),
-        /// The length of the world.
+        /// The length of the world, which is equal for both ways.
         pub world: Duration => (world_s: F64(|r| r.world.as_secs_f64())),
     }
 }

@@ -74,7 +74,7 @@ pub struct TcpPacket<'a> {
 }
 
 impl<'a> TcpPacket<'a> {
-    /// The segment in a packet. `None` if the packet has none, or is damaged.
+    /// The segment in a packet. `None` if the packet has none, or its IPv6 header is damaged. Nothing checks TCP's checksum here.
     pub fn of(packet: &'a [u8]) -> Option<Self> {
         let (header, segment) = Ipv6Header::parse_packet(packet).ok()?;
         let Ipv6Header { source, destination, .. } = header;

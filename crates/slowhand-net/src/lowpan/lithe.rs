@@ -89,7 +89,7 @@ pub(super) fn compress(payload: &[u8], length: usize, out: &mut Writer<'_>) -> R
         _ => None,
     };
     if compressed.is_none() {
-        out.truncate(before); // the hello is another one, or too long for the first frame
+        out.truncate(before); // no hello that can be compressed, or one that is too long for the first frame
     }
     Ok(Some(headers + compressed.unwrap_or(0)))
 }
@@ -259,8 +259,8 @@ const CS: u8 = 0b0010;
 const CM: u8 = 0b0001;
 
 impl<'a> ClientHello<'a> {
-    /// Writes the hello at the beginning of `octets`. Returns how long it was; `None` if it has another version than its record, or has no
-    /// room.
+    /// Writes the hello at the beginning of `octets`. Returns its length. `None` if it is truncated, has another version than its record,
+    /// or there is no room.
     fn compress(octets: &'a [u8], version: u16, out: &mut Writer<'_>) -> Option<usize> {
         let mut input = Reader::new(octets);
         if input.u16() != Ok(version) {
@@ -320,7 +320,7 @@ struct ServerHello<'a> {
 const SI_SERVER: u8 = 0b0100;
 
 impl<'a> ServerHello<'a> {
-    /// Writes the hello at the beginning of `octets`. Returns how long it was; `None` if it has no room.
+    /// Writes the hello at the beginning of `octets`. Returns its length. `None` if it is truncated, or there is no room.
     fn compress(octets: &'a [u8], out: &mut Writer<'_>) -> Option<usize> {
         let mut input = Reader::new(octets);
         Self::read_fields(&mut input, |_| true).and_then(|hello| hello.emit(out)).ok()?;

@@ -108,7 +108,7 @@ impl Network {
 
     /// Sends a message from a node to a neighbour.
     fn tell(&mut self, (from, to): (NodeId, NodeId), kind: Kind, events: &mut Events) {
-        let ghc = self.understands_compression(from);
+        let ghc = self.config.understands_compression(from);
         let mut packet = discovery::packet(from, to, self.addressing, Message { kind, ghc });
         let datagram = self.next_datagram();
         let sent = self.send_over_hop(from, to, &mut packet, datagram, events);

@@ -434,7 +434,7 @@ impl Network {
         self.now
     }
 
-    /// Sends a packet from one address to another, if the source may send now: what `write` appends to nothing.
+    /// Sends a packet from one address to another, if the source may send now. `write` writes it into an empty vector.
     fn send_written(
         &mut self,
         now: Instant,
@@ -519,9 +519,7 @@ impl Network {
             return;
         }
         let sent = self.enter_rpl(from, packet).and_then(|()| self.send_to_next_hop(from, packet, datagram, events));
-        if let Err(reason) = sent {
-            events.lost(from, datagram, reason);
-        }
+        events.lost_if_failed(from, datagram, sent);
     }
 
     /// Sends a packet from a host over the next hop, if this host can.

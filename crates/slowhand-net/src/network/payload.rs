@@ -20,7 +20,7 @@ impl Network {
         let is_plain = self.contexts.payload_compression().is_none()
             || matches!(self.nodes[node.index()].fragments, FragmentHandling::Recover(_))
             || match &self.capabilities {
-                Some(capabilities) => !self.understands_compression(node) || !capabilities.knows(node, next_hop),
+                Some(capabilities) => !self.config.understands_compression(node) || !capabilities.knows(node, next_hop),
                 None => {
                     !self.config.without_payload_compression.is_empty()
                         && !self.all_understand(node, next_hop, mesh, packet)
@@ -29,14 +29,9 @@ impl Network {
         if is_plain { &self.plain } else { &self.contexts }
     }
 
-    /// True if a node understands compressed payloads.
-    pub(super) fn understands_compression(&self, node: NodeId) -> bool {
-        self.config.understands_compression(node)
-    }
-
     /// True if a node and all that will read what it compresses understand it.
     fn all_understand(&self, node: NodeId, next_hop: NodeId, mesh: Option<MeshHeader>, packet: &[u8]) -> bool {
-        let understands = |node: &NodeId| self.understands_compression(*node);
+        let understands = |node: &NodeId| self.config.understands_compression(*node);
         if !understands(&node) {
             return false;
         }

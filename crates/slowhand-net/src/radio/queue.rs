@@ -134,7 +134,8 @@ impl NodeQueue {
         }
     }
 
-    /// [`receive`](Self::receive), for the payload of a frame from the queue of `from`.
+    /// [`receive`](Self::receive), for the payload of a frame from the queue of `from`. `None` if the frame cannot be read, which does not
+    /// happen to frames of a queue.
     #[inline]
     pub(super) fn receive_frame(
         &mut self,

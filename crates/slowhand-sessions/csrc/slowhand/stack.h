@@ -245,8 +245,8 @@ struct slowhand_capabilities {
     int imports_psk;                               /* it imports each pre-shared key of 1.3 (RFC 9258), without a context */
     int record_size_limit;                         /* it can tell the peer how long records may be (RFC 8449) */
     int takes_any_chain;                           /* a client can leave the verification of chains out */
-    /* A server of DTLS 1.2 takes data as a sign that its last flight has arrived, and cannot send it again then. 0 also where nobody
-       has tried it. */
+    /* A server of DTLS 1.2 takes data as a sign that its last flight has arrived, and cannot send it again then. It is also 0 where
+     * nobody has tried it. */
     int forgets_flight_on_data;
     /* The retransmission timer of DTLS: its default, the default of its maximum, and what a scenario may choose. A timer without
      * a maximum doubles up to `maximum_times_first` times the first timeout, and a scenario cannot choose otherwise. */

@@ -11,6 +11,7 @@ use p256::{FieldBytes, PublicKey, Scalar, SecretKey};
 use super::{Memo, NUMBER, Number, POINT, Point};
 use crate::config::Arithmetic;
 use crate::device;
+use zeroize::Zeroizing;
 
 /// The signatures with the nonce of RFC 6979, by private key and hash: r, then s.
 static MADE: Memo<[u8; POINT]> = Memo::new();
@@ -18,7 +19,8 @@ static MADE: Memo<[u8; POINT]> = Memo::new();
 /// Draws a private key. A scalar must be less than the order of the group: one of 2^32 draws is not.
 pub(crate) fn draw() -> SecretKey {
     loop {
-        if let Ok(secret) = SecretKey::from_slice(&device::random::<NUMBER>()) {
+        let scalar = Zeroizing::new(device::random::<NUMBER>());
+        if let Ok(secret) = SecretKey::from_slice(&scalar[..]) {
             return secret;
         }
     }

@@ -74,9 +74,9 @@ pub(crate) struct Chain {
 /// The certificates in the files, for keys of one kind.
 struct Files {
     authority: &'static [u8],
-    /// The ends', client first.
+    /// The certificates of the two ends, client first.
     ends: [End; 2],
-    /// Who issues certificates of other lengths.
+    /// The issuer of certificates of other lengths.
     issuer: End,
 }
 

@@ -29,7 +29,7 @@ PROXY: Settings = {"gateway.tcp_proxy": True}
 
 
 def handshake(*settings: Settings) -> Point:
-    """A handshake with these settings, of which the later ones count."""
+    """A handshake with these settings. Of a key that is set twice, the later value counts."""
     return Point.of(SCENARIO, {key: value for each in settings for key, value in each.items()})
 
 

@@ -50,7 +50,7 @@ NAMES = {
     "psk_ecdhe": "DTLS 1.3, PSK + ECDHE",
     "rpk": "DTLS 1.3, RPK",
 }
-"""Their names in the figure, in their order."""
+"""Their names in the figure."""
 
 LINK_LAYERS = {"tsch": "TSCH", "xmac": "X-MAC", "beacon": "beacons", "csma": "CSMA"}
 
@@ -90,7 +90,7 @@ POINTS = [
     *(with_timer_of_coap(session) for session in ("psk", "rpk")),
     *(point(*where) for where in product(MACS, SESSIONS, HOPS, LOSSES)),
 ]
-"""Those of the figure, and those with another timer."""
+"""The points of the figure, and those with another timer."""
 
 TOTALS = {
     "time": ("duration_s", "data_s"),
@@ -185,5 +185,5 @@ def draw(laboratory: Laboratory, folder: Path) -> list[Path]:
                 sheet.curves(axes, HOPS, curves, dashed=loss > 0, named=False)
             axes.set(ylim=(0, None), xticks=HOPS, title=name, ylabel=label)
             axes.set_xlabel("hops; solid: no loss, dashed: 5 %")
-        sheet.key(list(NAMES.values()))
+        sheet.key([NAMES[session] for session in SESSIONS])
         return sheet.save(folder, "air")

@@ -71,7 +71,7 @@ class Record(NamedTuple):
 
 
 def point(hops: int, cookie: bool) -> Point:
-    """A handshake with an exchange of ClientHello and cookie, or without; nobody computes."""
+    """A handshake of a client that computes in no time, with the cookie's exchange or without."""
     return opal.point(hops, {"client.compute_factor": 0}, suite=opal.PSK, cookie=cookie)
 
 

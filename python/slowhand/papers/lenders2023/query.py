@@ -22,7 +22,7 @@ PAYLOADS = {"1.a": (28, 44), "1.aaaa": (28, 56), "2.a": (42, 58), "2.aaaa": (42,
 
 
 def measure(laboratory: Laboratory) -> Values:
-    """Our values for the rows of this part, in milliseconds. What asks is a life."""
+    """Our values for the rows of this part, in milliseconds. They come from lives."""
     values = {name: _query_ms(laboratory, name) for name in PAYLOADS}
     return {
         **values,

@@ -3,7 +3,6 @@
 //! Firmware has the address that it makes of the router's prefix, or one that it was built with. In the network it has the
 //! address of its node. So addresses are exchanged on the way, one for one, with the checksums that cover them.
 
-use crate::linux::kernel::header;
 use slowhand_live::tun::Side;
 use slowhand_net::address::MESH_PREFIX;
 use slowhand_net::ip::{Ipv6Header, checksum, next_header};
@@ -153,7 +152,7 @@ impl Neighbour {
 
     /// A message of ICMPv6 from the router, without its checksum, as a frame.
     fn message(&self, destination: Ipv6Addr, message: &[u8]) -> Vec<u8> {
-        let header = header(ROUTER_ADDRESS, destination, next_header::ICMPV6, message);
+        let header = Ipv6Header::new(ROUTER_ADDRESS, destination, next_header::ICMPV6, message.len() as u16);
         let header = Ipv6Header { hop_limit: 255, ..header }; // RFC 4861 section 6.1.2: so nobody farther away can have sent it
         let mut packet = [&header.emit(), message].concat();
         fill_checksum(&mut packet, &header);

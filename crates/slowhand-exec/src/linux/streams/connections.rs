@@ -3,7 +3,6 @@
 use super::ends::{End, Taken};
 use super::{Outgoing, State, Streams, address, options};
 use crate::linux::clocks::Nanos;
-use crate::linux::kernel::header;
 use rand_core::Rng;
 use slowhand_net::clock::Instant;
 use slowhand_net::ip::{Ecn, Endpoint, Ipv6Header, next_header};
@@ -403,6 +402,6 @@ pub(super) fn number_of(error: ConnectionError) -> i32 {
 
 /// A segment as an IPv6 packet. The MSS bounds its length.
 fn packet(own: Ipv6Addr, peer: Ipv6Addr, ecn: Ecn, segment: &[u8]) -> Vec<u8> {
-    let header = Ipv6Header { traffic_class: ecn as u8, ..header(own, peer, next_header::TCP, segment) };
+    let header = Ipv6Header::new(own, peer, next_header::TCP, segment.len() as u16).with_ecn(ecn);
     [&header.emit(), segment].concat()
 }

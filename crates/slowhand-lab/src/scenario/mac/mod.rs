@@ -95,7 +95,7 @@ impl Mac {
     }
 }
 
-/// The keys of `[mac]` that every kind of link layer has.
+/// The table `mac.security`, which every kind of link layer has.
 pub(crate) trait CommonKeys {
     /// The table `mac.security`.
     fn security(&self) -> Option<&LinkSecurity>;

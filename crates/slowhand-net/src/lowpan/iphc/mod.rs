@@ -48,7 +48,7 @@ pub(super) enum Depth {
     Inner,
 }
 
-/// How a packet is compressed: which of its headers, which part of its payload, and for which link.
+/// The parameters of compression: the headers to compress, the plan for the payload, and the link.
 #[derive(Clone, Copy)]
 pub(super) struct Compression<'a> {
     pub(super) depth: Depth,
@@ -57,7 +57,7 @@ pub(super) struct Compression<'a> {
     pub(super) contexts: &'a Contexts,
 }
 
-/// How a packet was compressed: for which link, and to which size it decompresses (as in [`decompress`](super::decompress)).
+/// The parameters of decompression: the link, and the size of the datagram (as in [`decompress`](super::decompress)).
 #[derive(Clone, Copy)]
 pub(super) struct Decompression<'a> {
     pub(super) link: Link,
@@ -177,7 +177,7 @@ fn emit_base(
 
 /// Decompresses the headers at the beginning of `payload`: IPv6, and those behind it that are compressed too.
 ///
-/// The size is with the octets that `out` holds already: an outer header that was decompressed before.
+/// `datagram_size` includes the octets that `out` holds already: an outer header that was decompressed before.
 #[inline]
 pub(super) fn decompress(payload: &[u8], how: Decompression<'_>, out: &mut Writer<'_>) -> Result<Decompressed, Error> {
     let Decompression { link, contexts, datagram_size } = how;

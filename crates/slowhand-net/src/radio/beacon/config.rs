@@ -185,8 +185,8 @@ impl BeaconConfig {
         (beacon + contention + self.longest_exchange()).max(MIN_CAP)
     }
 
-    /// The exchange of a longest frame: its data request with indirect transmission, the frame, the acknowledgements, and
-    /// the interframe space.
+    /// The time that the longest frame takes: its data request with indirect transmission, the frame, the acknowledgements, and the
+    /// interframe space.
     fn longest_exchange(&self) -> Duration {
         let acknowledged = |psdu| air_time(psdu) + TURNAROUND + BACKOFF_PERIOD + air_time(self.form().ack_octets());
         let request = match self.downward {

@@ -2,7 +2,7 @@
 
 use super::pan::{Event, FrameRadio, Node, Pan, Rules};
 use super::station::{Phase, Station, StationId, Task};
-use super::{ACK_WAIT, Sequence, TraceIndex, interframe_space};
+use super::{ACK_WAIT, TraceIndex, interframe_space};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::datagram::{DatagramId, NO_DATAGRAM};
@@ -10,6 +10,7 @@ use crate::drop_reason::DropReason;
 use crate::link::Kind;
 use crate::observer::{FrameKind, Transmission};
 use crate::radio::Indication;
+use crate::radio::Sequence;
 use crate::radio::frame::{FCS, MAX_FRAME, set_frame_pending};
 use crate::radio::medium::{CCA_DURATION, OnAir};
 use crate::radio::phy::air_time;

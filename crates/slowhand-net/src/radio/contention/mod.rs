@@ -3,7 +3,7 @@
 //! [`Pan`] has the nodes, their queues, the medium and the events, and does what all these MACs do: it takes frames,
 //! exchanges them and their acknowledgements, and lets children ask for frames. A MAC implements [`Rules`]: when a node
 //! may contend, when a radio listens, and what follows from each step. [`Account`] adds up what each radio does, also for
-//! X-MAC, which has no other part of this.
+//! X-MAC, which takes only that and time spans.
 //!
 //! Sections and tables are those of IEEE 802.15.4-2006, which the later editions kept.
 
@@ -14,7 +14,6 @@ mod form;
 mod mac;
 mod pan;
 mod radio;
-mod sequence;
 mod spans;
 mod station;
 mod trace;
@@ -25,7 +24,6 @@ pub use error::PanError;
 pub use form::{Form, Kind, version_of};
 pub use pan::{Event, FrameRadio, Node, Pan, Rules};
 pub use radio::{Account, Mode, Pattern, Radio};
-pub use sequence::Sequence;
 pub use spans::{ACK_WAIT, BACKOFF_PERIOD, LIFS, TURNAROUND, interframe_space, symbols};
 pub use station::{Phase, Role, Station, StationId, Task};
 pub use trace::{Trace, TraceIndex};

@@ -1,13 +1,14 @@
 //! The nodes of a PAN that contend for one channel, and what a MAC decides for itself.
 
 use super::station::{Station, StationId};
-use super::{Form, Sequence, Trace, TraceIndex, Tree};
+use super::{Form, Trace, TraceIndex, Tree};
 use crate::address::NodeId;
 use crate::clock::{Duration, Instant};
 use crate::drop_reason::DropReason;
 use crate::link::Links;
 use crate::observer::{Observer, RadioTimes, RadioWork};
 use crate::queue::EventQueue;
+use crate::radio::Sequence;
 use crate::radio::medium::{Medium, OnAir, Reception};
 use crate::radio::pool::{FramePool, FrameQueue};
 use crate::radio::{Indication, NodeQueue};

@@ -9,7 +9,7 @@ use crate::address::{Eui64, NodeId};
 use crate::clock::Duration;
 use crate::link::Links;
 use crate::radio::NodeQueue;
-use crate::radio::contention::Sequence;
+use crate::radio::Sequence;
 use crate::radio::frame::{Security, Template};
 use crate::radio::phy::air_time;
 use crate::radio::pool::{FramePool, FrameQueue};

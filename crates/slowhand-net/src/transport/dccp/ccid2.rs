@@ -134,7 +134,7 @@ impl Ccid2 {
 
     /// More packets may be on their way (RFC 4341 section 5), if the window limited the sender: so many packets were in `flight` before
     /// this acknowledgement. A window that is not used does not grow (section 5.1). In slow start half of it in use is enough, as in
-    /// TCP here (RFC 7661), because it doubles in each round trip. After that all of it must be in use.
+    /// TCP here (RFC 7661 sections 4.3 and 4.4), because it doubles in each round trip. After that all of it must be in use.
     fn grow(&mut self, acknowledged: u32, ack_ratio: u32, flight: u32) {
         let in_slow_start = self.window < self.threshold;
         let used = if in_slow_start { flight * 2 } else { flight };

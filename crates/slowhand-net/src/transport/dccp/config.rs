@@ -15,8 +15,7 @@ pub struct DccpConfig {
     /// The number of datagrams that wait at most until the congestion window lets them out. One more is dropped. RFC 4340 leaves it to
     /// the application. Default: 5 (Linux, `tx_qlen`). Allowed: 1 to 1000.
     pub send_queue: usize,
-    /// The number of data packets that the peer acknowledges together (RFC 4340 section 11.3). Default: 2 (RFC 4340 section 11.3). 1 is what
-    /// Linux uses, in place of the 2. Larger values need a window that is twice as large (RFC 4341 section 6.1.2); windows here
+    /// The number of data packets that the peer acknowledges together. Default: 2 (RFC 4340 section 11.3). Linux uses 1. Larger values need a window that is twice as large (RFC 4341 section 6.1.2); windows here
     /// are small. Allowed: 1 and 2.
     pub ack_ratio: u16,
     /// The timeout of the first Request (RFC 4340 section 8.1.1), and that of data before the first measurement of a round trip (RFC

@@ -257,7 +257,7 @@ impl TcpConfig {
     /// 5). Nagle is varied (Table 2), here it is off. Other values are those that RFC 5681 and RFC 6298
     /// recommend. Assumed: MSS 536, buffers for four segments, an initial window of one segment, an
     /// acknowledgement delay of 200 ms, and no window scale or timestamps, because such small windows do
-    /// not need them.
+    /// not need them. Fields that are not set here are as in [`linux`](Self::linux).
     ///
     /// The paper does not give the acknowledgement delay. Its first author published a TCP with 150 ms, which
     /// the scenario of the paper has (papers/claeys2021/README.md). The paper's tables do not tell 150 ms
@@ -284,7 +284,8 @@ impl TcpConfig {
                 min: Duration::from_secs(1),
                 max: Duration::from_secs(60),
                 granularity: Duration::from_millis(1),
-                ..linux.rto
+                initial: Duration::from_secs(1),
+                after_syn_loss: Duration::from_secs(3),
             },
             syn: Syn { linear_timeouts: 0, ..linux.syn },
             retries: 12,

@@ -164,14 +164,14 @@ impl TunnelNode {
     }
 }
 
-/// The tunnel whose cells a request asks for.
+/// The tunnel to which a request belongs. `None`: it is a request of the function below.
 fn tunnel_of(request: &Request) -> Option<NodeId> {
     let metadata = request.metadata();
     (metadata & MARK != 0).then_some(NodeId(metadata & !MARK))
 }
 
-/// The effect of an agreed request of a tunnel: in which direction, and the cells that there are now.
-fn done(request: &Request, agreed: &[CellId]) -> Option<(Action, Direction, Vec<CellId>)> {
+/// The effect of an agreed request of a tunnel: the action, its direction, and the cells afterwards. `None` for other requests.
+fn effect(request: &Request, agreed: &[CellId]) -> Option<(Action, Direction, Vec<CellId>)> {
     let (action, options, cells) = match request {
         Request::Add(CellRequest { options, .. }) => (Action::Open, options, agreed.to_vec()),
         Request::Delete(CellRequest { options, .. }) => (Action::Close, options, Vec::new()),
@@ -236,7 +236,7 @@ impl SchedulingFunction for Tunnel {
         };
         match outcome {
             Outcome::Agreed(cells) => {
-                if let Some((_, direction, cells)) = done(request, cells) {
+                if let Some((_, direction, cells)) = effect(request, cells) {
                     self.nodes[node.index()].hop(tunnel, direction).above = cells;
                     self.finish_step(node, plane);
                 }
@@ -256,7 +256,7 @@ impl SchedulingFunction for Tunnel {
         let Some(tunnel) = tunnel_of(request) else {
             return self.below.handle_agreement(transaction, cells, plane);
         };
-        if let Some((action, direction, cells)) = done(request, cells)
+        if let Some((action, direction, cells)) = effect(request, cells)
             && (action == Action::Close || !cells.is_empty())
         {
             self.nodes[node.index()].hop(tunnel, direction).below = cells;

@@ -101,7 +101,8 @@ impl Algorithm for Cubic {
     }
 
     /// Stores the window as the new maximum. If it had not reached the last maximum, stores less, to
-    /// leave bandwidth to other connections (fast convergence, RFC 9438 section 4.7). What is left is beta (section 4.6).
+    /// leave bandwidth to other connections (fast convergence, RFC 9438 section 4.7). Returns
+    /// the octets in flight times beta (section 4.6).
     fn reduce(&mut self, window: u32, in_flight: u32) -> u32 {
         self.max = if window < self.max { (u64::from(window) * (10 + BETA) / 20) as u32 } else { window };
         self.epoch = None;

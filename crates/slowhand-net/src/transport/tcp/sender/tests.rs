@@ -340,7 +340,7 @@ fn a_probe_that_repaired_a_loss_reduces_the_window() {
     assert_eq!(go_on(reported), (20, 0));
 }
 
-/// RFC 7661 section 4.1: a window that does not limit the sender does not grow. In slow start it limits if half of it
+/// RFC 7661 sections 4.3 and 4.4: a window that does not limit the sender does not grow. In slow start it limits if half of it
 /// is in use, and later, if there is no room for one more segment.
 #[test]
 fn a_window_grows_only_if_it_is_used() {
