@@ -3,6 +3,7 @@
 use crate::harness::*;
 use slowhand_net::address::NodeId;
 use slowhand_net::clock::{Duration, Instant};
+use slowhand_net::datagram::NO_DATAGRAM;
 use slowhand_net::link::{Capture, LinkQuality, Links};
 use slowhand_net::observer::{FrameKind, RadioState};
 use slowhand_net::radio::tsch::schedule::{Cell, CellOptions, handle};
@@ -270,5 +271,21 @@ fn a_frame_and_its_acknowledgement_do_not_disturb_at_the_same_time() {
         let [short, long] = [1, 3].map(|node| data(&air, node).next().unwrap());
         assert_eq!((asn(short), asn(long), short.received), (10, 10, true));
         assert_eq!(long.received, arrives, "{power_db} dB");
+    }
+}
+
+/// The processor prepares the first data frame that waits, for 1 s. A frame of no datagram, as a segment of TCP after the end of its
+/// conversation, is not a data frame that waits: not before it has been sent, and not after.
+#[test]
+fn a_frame_of_no_datagram_leaves_no_data_frame_waiting() {
+    let mut mac = tsch(&both(0, 1), vec![vec![cell(3, 0, LISTEN, 1)], vec![cell(3, 0, SEND, 0)]], 1);
+    mac.queue_mut(NodeId(1)).processor_mut().set_handling(Duration::from_secs(1));
+    for (at, datagram, kind, slot) in [(0, NO_DATAGRAM, FrameKind::KeepAlive, 3), (2, 1, FrameKind::Data, 303)] {
+        let now = Instant::from_micros(at * 1_000_000);
+        mac.enqueue(now, Msdu::new(NodeId(1), NodeId::ROOT, &[0; 60], datagram)).unwrap();
+        let mut air = Recorder::default();
+        run(&mut mac, &mut air);
+        let sent = &air.frames[0];
+        assert_eq!((sent.kind, asn(sent)), (kind, slot));
     }
 }
