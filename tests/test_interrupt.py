@@ -145,6 +145,24 @@ def test_an_impatient_user_leaves_no_traceback(tmp_path: Path) -> None:
         assert {entry.name for entry in tmp_path.iterdir()} <= {"r.parquet"}
 
 
+def test_a_second_signal_does_not_keep_a_run_that_the_first_one_ends() -> None:
+    # It comes when the run is about to be cancelled.
+    program = f"""if True:
+        import os, signal, sys, threading, slowhand
+        from slowhand import cli, signals
+        cancel = slowhand.Run.cancel
+        def stopped(run):
+            slowhand.Run.cancel = cancel
+            raise signals.Stopped(signal.SIGINT)
+        slowhand.Run.cancel = stopped
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        sys.exit(cli.execute({RUN!r}))"""
+    command = [sys.executable, "-P", "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "")
+    assert done.stdout.startswith("Interrupted. ")
+
+
 def test_what_nobody_reads_does_not_keep_a_stopped_program() -> None:
     # Something is left in the buffer of stdout, a pipe that is full. Python flushes it at the end.
     program = """if True:

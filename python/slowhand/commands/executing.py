@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -199,11 +198,11 @@ def _watch(execution: Execution, capture: Path | None) -> None:
     from slowhand.progress import Progress
 
     path = None if capture is None else str(capture.absolute())
-    with (
-        Progress(execution.count + execution.again, "worlds") as progress,
-        suppress(KeyboardInterrupt),
-    ):
-        execution.watch(progress.update, capture=path)
+    with Progress(execution.count + execution.again, "worlds") as progress:
+        try:
+            execution.watch(progress.update, capture=path)
+        except KeyboardInterrupt as stopped:
+            execution.stopped = stopped  # a second signal may have come before `watch` had noted it
 
 
 def _explanation(arguments: argparse.Namespace, execution: Execution) -> Explanation | None:

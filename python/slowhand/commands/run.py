@@ -104,6 +104,8 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     except KeyboardInterrupt as interruption:
         stopped = interruption
     with signals.held() as late:  # they cost no report
+        if stopped:
+            handshakes.cancel()  # a second signal may have come before `watch` had done it
         if handshakes.panicked:
             say(printable(told(handshakes), LONGEST_PANIC))
         if arguments.json:
