@@ -57,6 +57,8 @@ pub struct Plan {
     pub(crate) slots: Option<SlotRules>,
     /// True if a server keeps nothing of a client before its cookie has returned.
     pub(crate) has_cookie: bool,
+    /// True if clients may send data before the handshake is complete.
+    pub(crate) has_false_start: bool,
     /// The time after which the timing of the link layer repeats.
     pub(crate) period: Duration,
     /// The flows beside the sessions.
@@ -178,6 +180,7 @@ impl Plan {
             exchange: scenario.application.exchange(session.protocol),
             slots: scenario.server.slot_rules(session.give_up_s.duration()),
             has_cookie: session.cookie,
+            has_false_start: session.false_start,
             period: link_layer.period(),
             traffic: scenario.flows().collect(),
             traffic_start: link_layer.settling(),

@@ -9,7 +9,17 @@ use crate::scenario::{Scenario, Session};
 
 /// Warnings about a scenario, in words, each with the key that it is about.
 pub fn warnings(scenario: &Scenario) -> Vec<String> {
-    [false_start(scenario), delegation(scenario)].into_iter().flatten().collect()
+    let found = [no_early_data(scenario), false_start(scenario), delegation(scenario), no_resumption(scenario)];
+    found.into_iter().flatten().collect()
+}
+
+/// A client that may send data early, and has none.
+fn no_early_data(scenario: &Scenario) -> Option<String> {
+    (scenario.session.false_start && scenario.application.requests.get() == 0).then(|| {
+        "session.false_start: it has no effect, since the client sends no data; set application.requests, with \
+         session.protocol = \"coap+dtls1.2\""
+            .to_owned()
+    })
 }
 
 /// A server that cannot repeat its last flight when data have come.
@@ -27,8 +37,21 @@ fn false_start(scenario: &Scenario) -> Option<String> {
 
 /// A client that does not resume what its delegate hands over.
 fn delegation(scenario: &Scenario) -> Option<String> {
-    let session = &scenario.session;
-    let (_, kind) = (scenario.gateway.delegation?, session.resumption?);
+    scenario.gateway.delegation?;
+    full_handshakes(&scenario.session, "what the delegate of gateway.delegation hands over has no use, and each")
+}
+
+/// A client that does not resume its own sessions.
+fn no_resumption(scenario: &Scenario) -> Option<String> {
+    if scenario.gateway.delegation.is_some() {
+        return None;
+    }
+    full_handshakes(&scenario.session, "each")
+}
+
+/// `each`: the words before "handshake".
+fn full_handshakes(session: &Session, each: &str) -> Option<String> {
+    let kind = session.resumption?;
     let other = match kind {
         Resumption::Id => Resumption::Ticket,
         Resumption::Ticket => Resumption::Id,
@@ -36,8 +59,8 @@ fn delegation(scenario: &Scenario) -> Option<String> {
     let (client, server) = (session.stack, session.server_stack());
     (!resumes(session)).then(|| {
         format!(
-            "session.resumption: with \"{kind}\", {client} does not resume a session of {server}: what the delegate of \
-             gateway.delegation hands over has no use, and each handshake is a full one; choose \"{other}\", or another library"
+            "session.resumption: with \"{kind}\", {client} does not resume a session of {server}: {each} handshake is a full \
+             one; choose \"{other}\", or another library"
         )
     })
 }

@@ -89,6 +89,8 @@ pub struct TlsCapabilities {
     pub lean: bool,
     /// True if a DTLS server can omit the cookie exchange.
     pub without_cookie: bool,
+    /// True if a server of DTLS 1.2 can omit it only with a plain pre-shared key: it computes with no public key before the cookie.
+    pub needs_cookie_for_public_keys: bool,
     /// True if a DTLS server omits it always.
     pub cookieless: bool,
     /// True if the identity of a pre-shared key may contain the octet 0 (RFC 4279 section 5.1: any UTF-8 text).

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slowhand_coap::less::LONGEST_IDENTITY;
 
-use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, TlsVersion};
+use crate::capabilities::{Capabilities, Datagrams, MaximumTimeout, Timer, TlsVersion};
 use crate::coap::{Coap, Security, Transfer};
 use crate::config::{
     Carrier, ConfigError, Credential, CredentialKind, Cryptography, Family, Growth, Protocol, Role, SessionConfig,
@@ -164,8 +164,10 @@ impl Capabilities {
     /// RFC 7918 section 5.3: only with these key exchanges, of which the built-in libraries have one.
     fn check_false_start(&self, config: &SessionConfig, tls: &Tls) -> Result<(), ConfigError> {
         let is_asymmetric = config.credential.kind().is_asymmetric();
+        let others = with_another("true", |other| other.tls.false_start);
+        let none = format!("false (the library has no False Start){others}");
         [
-            (self.tls.false_start, "false (the library has no False Start)"),
+            (self.tls.false_start, &*none),
             (config.protocol() == Protocol::Dtls12, "false (only DTLS 1.2 has it with this library)"),
             (is_asymmetric, "false with this credential (RFC 7918 section 5.3: public keys and ECDHE)"),
             (tls.resumption.is_none(), "false with resumption (the client's Finished is the last message)"),
@@ -181,7 +183,8 @@ impl Capabilities {
             let allowed = longest.map_or(none, |longest| format!("0 to {longest} octets"));
             check("connection_id", &length, &allowed, |length| longest.is_some_and(|longest| *length <= longest))?;
         }
-        let none = "none (the library has no lean profile)";
+        let others = with_another("the lean profile", |other| other.tls.lean);
+        let none = format_args!("none (the library has no lean profile){others}");
         check("lean", &dtls.lean, none, |lean| self.tls.lean || *lean == LeanProfile::NONE)?;
         let is_12 = config.protocol() == Protocol::Dtls12;
         check("lean", &dtls.lean, "none (only DTLS 1.2 has it)", |lean| is_12 || *lean == LeanProfile::NONE)?;
@@ -196,14 +199,22 @@ impl Capabilities {
             one_of("psk_mode", dtls.psk_mode, self.tls.psk_modes)?;
         }
         if config.role == Role::Server {
-            let (allowed, is_allowed) = match (self.tls.cookieless, self.tls.without_cookie) {
-                (true, _) => ("false (the library has no cookie)", !dtls.cookie),
-                (false, true) => ("true or false", true),
-                (false, false) => ("true (the library always challenges)", dtls.cookie),
-            };
-            check("cookie", &dtls.cookie, allowed, |_| is_allowed)?;
+            self.check_cookie(dtls.cookie, is_12 && !is_plain, suite)?;
         }
         Ok(())
+    }
+
+    /// `computes`: the server of DTLS 1.2 computes with public keys for its first flight.
+    fn check_cookie(&self, cookie: bool, computes: bool, suite: Suite) -> Result<(), ConfigError> {
+        let allowed = match (self.tls.cookieless, self.tls.without_cookie) {
+            (true, _) if cookie => "false (the library has no cookie)".to_owned(),
+            (false, false) if !cookie => "true (the library always challenges)".to_owned(),
+            (false, true) if !cookie && computes && self.tls.needs_cookie_for_public_keys => {
+                format!("true with {suite} (in DTLS 1.2 the library computes with no public key before the cookie)")
+            }
+            _ => return Ok(()),
+        };
+        Err(refusal("cookie", &cookie, allowed))
     }
 
     /// One of the values that a protocol version of the library has. Where only another version has any, the version is the
@@ -221,7 +232,10 @@ impl Capabilities {
             return Err(refusal(field, &found, format!("not in {} with this library", version.protocol)));
         }
         let has = |other: &TlsVersion| other.protocol == version.protocol && allowed(other).contains(&found);
-        let others = || with_another(found, |other| other.tls.versions.iter().any(has));
+        let others = || {
+            let others = with_another(found, |other| other.tls.versions.iter().any(has));
+            if others.is_empty() && allowed(version).is_empty() { in_another(found, &allowed) } else { others }
+        };
         let listed = || format!("{}{}", list(allowed(version)), others());
         if allowed(version).contains(&found) { Ok(()) } else { Err(refusal(field, &found, listed())) }
     }
@@ -264,12 +278,19 @@ fn check_datagrams(datagrams: &Datagrams, config: &SessionConfig) -> Result<(Dur
         }
     }
     let growth = config.timers.growth;
-    check("backoff", &growth, "double (the library has no other)", |_| timer.backs_off || growth == Growth::Double)?;
+    let has =
+        |other: &Capabilities, can: fn(&Timer) -> bool| other.datagrams.as_ref().is_some_and(|own| can(&own.timer));
+    let others = with_another(growth, |other| has(other, |timer| timer.backs_off));
+    let allowed = format_args!("double (the library has no other){others}");
+    check("backoff", &growth, allowed, |_| timer.backs_off || growth == Growth::Double)?;
     if let Some(floor) = config.timers.floor {
         let allowed = match timer.measures {
             true => format!("{} to {} (the maximum timeout)", Seconds(timer.least), Seconds(maximum)),
             false if config.protocol() == Protocol::Quic => "none (QUIC always measures round trips)".to_owned(),
-            false => "none (the library measures no round trip)".to_owned(),
+            false => {
+                let others = with_another("a floor", |other| has(other, |timer| timer.measures));
+                format!("none (the library measures no round trip){others}")
+            }
         };
         check("timeout_floor", &Seconds(floor), allowed, |s| timer.measures && (timer.least..=maximum).contains(&s.0))?;
     }
@@ -415,6 +436,18 @@ fn one_of<T: Display + PartialEq>(field: &'static str, found: T, allowed: &[T]) 
 fn with_another<T: Display>(found: T, has: impl Fn(&Capabilities) -> bool) -> String {
     let names: Vec<_> = built().filter(|other| has(other)).map(|other| other.stack).collect();
     if names.is_empty() { String::new() } else { format!("; {found} with {}", list(&names)) }
+}
+
+/// Names the versions that have this value with a library of this build, as words behind the list of what this version has. Empty
+/// if there are none.
+fn in_another<T: Copy + Display + PartialEq + 'static>(
+    found: T,
+    allowed: impl Fn(&TlsVersion) -> &'static [T],
+) -> String {
+    let versions = |other: &'static Capabilities| other.tls.versions.iter().map(|version| (version, other.stack));
+    let has = built().flat_map(versions).filter(|(version, _)| allowed(version).contains(&found));
+    let names: Vec<_> = has.map(|(version, stack)| format!("{} with {stack}", version.protocol)).collect();
+    if names.is_empty() { String::new() } else { format!("; {found} in {}", list(&names)) }
 }
 
 /// The libraries of this build.

@@ -75,6 +75,8 @@ pub(crate) unsafe fn read(
             connection_id: u8::try_from(declared.connection_id).ok(),
             lean: false,
             without_cookie: declared.without_cookie != 0,
+            // No adapter in C has a server of this kind.
+            needs_cookie_for_public_keys: false,
             cookieless: declared.cookieless != 0,
             identity_with_nul: declared.identity_with_nul != 0,
             longest_psk: declared.longest_psk,

@@ -88,6 +88,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         connection_id: Some(lean_dtls::MAX_CONNECTION_ID as u8),
         lean: true,
         without_cookie: true,
+        needs_cookie_for_public_keys: true,
         cookieless: false,
         identity_with_nul: true,
         longest_psk: lean_dtls::MAX_PSK,

@@ -86,6 +86,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         connection_id: None,
         lean: false,
         without_cookie: false,
+        needs_cookie_for_public_keys: false,
         cookieless: false,
         identity_with_nul: false,
         longest_psk: 0,

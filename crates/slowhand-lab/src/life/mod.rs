@@ -47,6 +47,8 @@ pub enum LifeError {
     Plan(#[from] PlanError),
     /// The scenario does not say what its clients ask for.
     NoRequests,
+    /// Its clients ask when a session is established.
+    FalseStart,
     /// No client has this node.
     Client {
         /// The node.
@@ -74,6 +76,11 @@ impl LifeError {
                 "application.pattern",
                 "nothing".to_owned(),
                 "\"periodic\", \"poisson\" or \"once\", with what the client asks for".to_owned(),
+            ),
+            Self::FalseStart => (
+                "session.false_start",
+                "true".to_owned(),
+                "false: a client of a life asks when its session is established".to_owned(),
             ),
             Self::Client { found, first } => {
                 ("client", found.to_string(), format!("the node of a client, for example {first}"))
@@ -260,6 +267,9 @@ impl Subject {
         }
         let plan = Plan::new(scenario)?;
         let requests = plan.requests.ok_or(LifeError::NoRequests)?;
+        if scenario.session.false_start {
+            return Err(LifeError::FalseStart);
+        }
         let first = plan.clients()[0];
         let client = client.map_or(first, NodeId);
         if !plan.clients().contains(&client) {

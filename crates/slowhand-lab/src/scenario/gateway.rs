@@ -154,6 +154,12 @@ fn check_pre_validation(scenario: &Scenario, document: &Document) -> Result<(), 
     if let Some((other, _)) = others.into_iter().find(|(_, is_there)| *is_there) {
         return Err(document.blame(key, "true", format!("false with {other}")));
     }
+    let protocol = scenario.session.protocol;
+    if protocol.transport() != Some(Protocol::Dtls12) || protocol.is_stream() {
+        let allowed =
+            "false, or session.protocol = \"dtls1.2\" or \"coap+dtls1.2\", where certificates are not encrypted";
+        return Err(document.blame(key, format!("true with {protocol}"), allowed));
+    }
     let client = scenario.session_config(Role::Client);
     let Err(error) = Validator::new(&client) else { return Ok(()) };
     let (found, allowed) = match error {

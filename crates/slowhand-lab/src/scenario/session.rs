@@ -76,7 +76,8 @@ pub struct Session {
     #[schemars(extend("enum" = [1_024, 2_048, 3_072]))]
     pub rsa_bits: Integer<1, 65_535>,
     /// True if the server answers the first ClientHello with a cookie (HelloVerifyRequest, RFC 6347
-    /// section 4.2.1; in DTLS 1.3 HelloRetryRequest, RFC 9147 section 5.1). Default: true.
+    /// section 4.2.1; in DTLS 1.3 HelloRetryRequest, RFC 9147 section 5.1). In DTLS 1.2 the server of lean-dtls leaves it out with a
+    /// pre-shared key alone. Default: true.
     #[serde(default = "default_cookie")]
     pub cookie: bool,
     /// The first retransmission timeout of both ends; `server_timeout_s` replaces it for the server. Default: the

@@ -291,7 +291,9 @@ impl World<'_> {
         let End { session, computer, session_timer, unsent, computed, tpm, .. } = &mut self.ends[end];
         while let Some(transmit) = session.poll_transmit() {
             let at = from_std(transmit.at).max(now);
-            self.events.push(at, Event::Send { end, phase, payload: transmit.into(), by });
+            let payload = Payload::from(transmit);
+            let phase = if self.plan.has_false_start && payload.is_data() { phase.max(Phase::Data) } else { phase };
+            self.events.push(at, Event::Send { end, phase, payload, by });
             *unsent += 1;
         }
         session.drain_operations(&mut |performed| {

@@ -1,7 +1,7 @@
 //! The payload that a session sends.
 
 use slowhand_sessions::Transmit;
-use slowhand_wire::{dtls, dtls13};
+use slowhand_wire::{ContentType, dtls, dtls13};
 
 /// The payload that a session sends.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,13 @@ impl Payload {
             Ok(dtls13::Record::Unified(_)) | Err(_) => Some(None),
         });
         as_sent.chain(dtls::records(&self.contents, None).map(Result::ok))
+    }
+
+    /// True for a datagram of DTLS 1.2 that has data alone. With a connection ID, which hides the type of a record (RFC 9146 section 4),
+    /// it is false.
+    pub(super) fn is_data(&self) -> bool {
+        let is_data = |record: dtls::Record<'_>| record.content_type == ContentType::ApplicationData;
+        dtls::records(&self.octets, None).all(|record| record.is_ok_and(is_data))
     }
 }
 

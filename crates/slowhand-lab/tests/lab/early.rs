@@ -55,6 +55,34 @@ fn a_request_that_is_given_up_does_not_end_the_handshake() {
     }
 }
 
+/// CoAP sends the first request again before the server's Finished has come: what it repeats are data.
+#[test]
+fn what_repeats_an_early_request_belongs_to_the_data() {
+    let timer = ["session.coap.ack_timeout_s=0.1", "session.coap.ack_random_factor=1"];
+    let [once, thrice] = [0, 2].map(|repeated| {
+        let most = format!("session.coap.max_retransmit={repeated}");
+        run(&[REQUEST, EARLY, &timer, &[&most]])
+    });
+    assert_eq!((once.datagrams, once.frames), (thrice.datagrams, thrice.frames));
+    let datagrams = |record: &Record| record.data.as_ref().unwrap().costs.datagrams;
+    assert!(datagrams(&thrice) >= datagrams(&once) + 2, "{} {}", datagrams(&once), datagrams(&thrice));
+}
+
+/// A key that has no effect, and a session that is not resumed: the client opens a new one.
+#[test]
+fn what_has_no_effect_is_warned_of() {
+    let warnings =
+        |changes: &[&[&str]]| slowhand_lab::warnings(&crate::scenario(&[&[LEAN], changes].concat().concat()));
+    let [warning] = &warnings(&[EARLY])[..] else { panic!() };
+    assert!(warning.starts_with("session.false_start: it has no effect"), "{warning}");
+    let resumed = |kind, server| [format!("session.resumption={kind}"), format!("session.server_stack={server}")];
+    for (kind, server, count) in [("ticket", "mbedtls", 1), ("id", "mbedtls", 0), ("ticket", "lean-dtls", 0)] {
+        let [kind, server] = &resumed(kind, server);
+        let all = warnings(&[&["session.credential=certificate", kind, server]]);
+        assert_eq!(all.len(), count, "{kind} {server}: {all:?}");
+    }
+}
+
 /// An end that has no data waits for nothing, and says nothing of it to its peer.
 #[test]
 fn without_data_nothing_changes() {
