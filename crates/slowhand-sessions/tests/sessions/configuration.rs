@@ -95,6 +95,7 @@ fn each_field_is_checked() {
         ("protocol", refused(Stack::RUSTLS, ECDHE, |_| ())),
         ("suite", refused(Stack::RUSTLS, ECDHE, |config| tls(config).version = Version::Tls12)),
         ("cookie", refused(Stack::TINYDTLS, PSK, |config| dtls(config).cookie = false)),
+        ("cookie", refused(Stack::LEAN_DTLS, ECDHE, |config| dtls(config).cookie = false)),
     ];
     for (field, (found, message)) in cases {
         assert_eq!(field, found, "{message}");
