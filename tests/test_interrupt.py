@@ -187,6 +187,40 @@ def test_what_nobody_reads_does_not_keep_a_stopped_program() -> None:
             process.kill()
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_report_that_nobody_reads_can_be_stopped(number: signal.Signals) -> None:
+    # The pipe takes a part of the report at most, and nothing more.
+    program = f"""if True:
+        import os, sys
+        from slowhand import cli, report
+        show = report.show
+        def told(*arguments):
+            print("now", file=sys.stderr, flush=True)
+            show(*arguments)
+        report.show = told
+        os.set_blocking(1, False)
+        try:
+            while os.write(1, bytes(1)):
+                pass
+        except BlockingIOError:
+            os.set_blocking(1, True)
+        sys.exit(cli.execute(["run", {str(QUICKSTART)!r}, "--count", "1"]))"""
+    command = [sys.executable, "-P", "-c", program]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            assert process.stderr
+            assert process.stderr.readline() == "now\n"
+            until = time.monotonic() + 30
+            while process.poll() is None and time.monotonic() < until:
+                process.send_signal(number)
+                time.sleep(0.3)
+            assert process.poll() == 128 + number
+            assert process.stderr.read() == "slowhand: interrupted\n"
+        finally:
+            process.kill()
+
+
 def test_ctrl_c_works_while_a_file_is_written(tmp_path: Path) -> None:
     # A pipe that nobody reads: to open it takes forever.
     os.mkfifo(tmp_path / "pipe")

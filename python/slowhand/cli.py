@@ -34,9 +34,9 @@ def execute(arguments: Sequence[str]) -> int:
             signals.stop_work()
             code = _dispatch(arguments, out)
         finally:
-            signals.finish()  # the exit code is known, and impatient users send several
-            output.remove_unfinished()
+            _finish()
     except KeyboardInterrupt as stopped:
+        _finish()  # another one may have come before it was done
         return _interrupted(stopped)
     except (Complaint, OutputError, ScenarioError, OSError) as error:
         say(str(error))
@@ -52,6 +52,12 @@ def execute(arguments: Sequence[str]) -> int:
         say(f"stdout: cannot be written: {out.failure.strerror}")
         return code or NO
     return code
+
+
+def _finish() -> None:
+    """The exit code is known, and impatient users send several signals."""
+    signals.finish()
+    output.remove_unfinished()
 
 
 def _interrupted(stopped: KeyboardInterrupt) -> int:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -26,32 +25,27 @@ class Stopped(KeyboardInterrupt):
         self.number = number
 
 
+RACE = "ignored due to race condition"
+"""What Python says of a signal that came while its handler was replaced by none."""
+
 AGAIN_S = 0.01
 """The time until a signal comes again whose error was swallowed. Assumed: callbacks take less."""
 
 
 def stop_work() -> None:
     """From now on, each of the signals raises `Stopped`, unless it is ignored (as by nohup)."""
+    global _is_over
+    _is_over = False
     sys.unraisablehook = _unraisable
     _handle(_stop)
 
 
 @contextmanager
 def held() -> Iterator[list[Stopped]]:
-    """Meanwhile signals are kept in a list, and raise nothing: what has been done is told first."""
-    came: list[Stopped] = []
-    _handle(lambda number, frame: came.append(Stopped(number)))
-    try:
-        yield came
-    finally:
-        _handle(_stop)
+    """Meanwhile signals are kept in a list, and raise nothing.
 
-
-@contextmanager
-def asked() -> Iterator[list[Stopped]]:
-    """Meanwhile signals are kept in a list, and raise nothing: the work looks there, and ends.
-
-    If it does not, as one that waits for a reader of stdout, a later signal raises.
+    What has been done is told first, or the work looks there, and ends. If that takes long, as
+    where nobody reads stdout, a later signal raises.
     """
     came: list[Stopped] = []
     first = 0.0
@@ -95,6 +89,8 @@ def deferred() -> Iterator[None]:
 
 def finish() -> None:
     """From now on, none has an effect: the exit code is known."""
+    global _is_over
+    _is_over = True  # at once: a signal could stop what follows
     _handle(signal.SIG_IGN)
 
 
@@ -126,14 +122,26 @@ def _handle(handler: signal._HANDLER) -> None:
 
 def _unraisable(ignored: sys.UnraisableHookArgs) -> None:
     """Sends a signal again whose error Python had to swallow, as in a callback of an import."""
-    stopped = ignored.exc_value
-    if isinstance(stopped, Stopped):
-        again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), stopped.number))
-        again.daemon = True
-        again.start()
-    else:
+    error = ignored.exc_value
+    if isinstance(error, Stopped):
+        try:
+            _send_again(error.number)
+        except Stopped as another:
+            _send_again(another.number)
+    elif not (isinstance(error, OSError) and RACE in str(error)):
         sys.__unraisablehook__(ignored)
 
 
-def _stop(number: int, frame: FrameType | None) -> NoReturn:
-    raise Stopped(number)
+def _send_again(number: int) -> None:
+    again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
+
+
+_is_over = False
+"""True if the exit code is known."""
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    if not _is_over:
+        raise Stopped(number)

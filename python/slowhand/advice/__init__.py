@@ -232,8 +232,8 @@ class Adviser:
             usual = HANDSHAKES // self._clients
             budget = max(usual, needed, race + race // 2, race + enough * others)
         if budget < needed:
-            configurations = "1 configuration" if runners == 1 else f"{runners:,} configurations"
-            what = f"{needed:,} worlds or more for {configurations}"
+            many = "1 configuration" if runners == 1 else f"{runners:,} configurations"
+            what = f"{needed:,} worlds or more for {many}"
             raise AdviceError(f"--budget: found {budget:,}, allowed: {what}")
         self.budget = budget
         affordable = (budget - race) // others

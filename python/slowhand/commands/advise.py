@@ -156,7 +156,7 @@ def _answer(
             print_json(advice.json(), out)
         else:
             report.show(advice, out)
-        drawn = is_drawn(figure, partial(_draw, advice), interrupted=stopped is not None)
+    drawn = is_drawn(figure, partial(_draw, advice), interrupted=stopped is not None)
     if code := signals.exit_code(stopped, *late):
         return code
     return DONE if drawn and advice.reliable and not adviser.panicked else NO

@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
             from slowhand.lives import report
 
             report.show(answer, out)
-        drawn = is_drawn(figure, partial(_draw, answer))
+    drawn = is_drawn(figure, partial(_draw, answer))
     if code := signals.exit_code(stopped, *late):
         return code
     return DONE if drawn and answer.is_answered else NO

@@ -171,7 +171,7 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     network = _start(arguments, outputs, out)
     view = View(network, given, out, is_json=arguments.json)
     _warn_of_timers(network, view, arguments.speed)
-    with signals.asked() as came:
+    with signals.held() as came:
         view.watch(came, draws=arguments.watch, page=arguments.page, opens=arguments.open)
         with signals.held() as late:  # they cost no report
             network.close()
