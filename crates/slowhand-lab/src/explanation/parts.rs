@@ -8,7 +8,7 @@ use super::events::Key;
 use super::losses::{self, Loss};
 use super::path::{Piece, What};
 use super::sources::Sources;
-use crate::ids::EndId;
+use crate::ids::{ConversationId, EndId};
 use crate::scenario::{Advice, Remedy};
 use crate::world::trace::{Cause, Sender, StepId, Timer};
 use slowhand_coap::message::is_coap;
@@ -378,11 +378,17 @@ impl Sources<'_> {
                 _ => ("other traffic".to_owned(), Some(Remedy::change("traffic"))),
             };
         };
-        if sent.end.conversation() != self.conversation {
+        let conversation = sent.end.conversation();
+        if self.trace.clients[conversation] != self.client() {
             return ("other sessions".to_owned(), Some(Remedy::lower("client.count")));
         }
         if self.trace.repeated.get(&datagram) != Some(&false) {
-            return ("frames of the same session to another neighbour".to_owned(), None);
+            let text = match conversation == self.conversation {
+                true => "frames of the same session to another neighbour",
+                false if self.delegate_of(conversation).is_none() => "frames of an earlier attempt",
+                false => "frames of the hand-over",
+            };
+            return (text.to_owned(), None);
         }
         let timer = match sent.by {
             Sender::End(step) => self.timer_before(step),
@@ -411,10 +417,23 @@ impl Sources<'_> {
                     let text = format!("what the {role}'s DCCP timer of {length} sent again needlessly");
                     return (text, Some(Remedy::raise("transport.dccp.initial_rto_s")));
                 }
-                let text = format!("what the {role}'s timer{} sent again needlessly", self.first_timeout(end, sent.at));
+                let is_delegate = self.delegate_of(end.conversation()) == Some(role);
+                let whose = if is_delegate { "delegate" } else { role.name() };
+                let text =
+                    format!("what the {whose}'s timer{} sent again needlessly", self.first_timeout(end, sent.at));
                 (text, Some(Remedy::raise(self.timer_key(end, sent.at))))
             }
             None => ("datagrams that were sent again needlessly".to_owned(), None),
+        }
+    }
+
+    /// The role of the delegate in a conversation. `None` if both ends are those of the client and of the server.
+    fn delegate_of(&self, conversation: ConversationId) -> Option<Role> {
+        let mut attempts = self.trace.attempts.iter().flatten();
+        match attempts.find(|attempt| attempt.conversation == conversation) {
+            Some(attempt) => attempt.is_hand_over.then_some(Role::Server),
+            // What the delegate opens is no attempt of the client.
+            None => Some(Role::Client),
         }
     }
 

@@ -107,6 +107,30 @@ fn the_wait_for_a_delegate_is_a_part() {
     }
 }
 
+/// The hand-over takes longer than CoAP waits: its message is sent again, and the resumed handshake waits behind that. There is no other
+/// session.
+#[test]
+fn what_a_hand_over_sends_again_is_of_the_same_session() {
+    let delegation = ["gateway.delegation=border-router", "session.resumption=id", "session.stack=mbedtls"];
+    let queued = |seed: u64, more: &[&str]| -> Vec<Part> {
+        let scenario = scenario("helped", &[&delegation[..], more].concat());
+        let explanation = explain(&scenario, seed, None, &Interrupt::default()).unwrap().unwrap();
+        explanation.parts.into_iter().filter(|part| part.kind == "queue").collect()
+    };
+    let is_of_coap = |part: &&Part| part.remedy.as_deref() == Some("raise session.coap.ack_timeout_s");
+    let mut waited = 0.0;
+    for seed in 1..=5 {
+        let parts = queued(seed, &[]);
+        assert!(parts.iter().all(|part| !part.text.contains("other sessions")), "{parts:#?}");
+        let again: Vec<&Part> = parts.iter().filter(is_of_coap).collect();
+        assert!(again.iter().all(|part| part.text.ends_with("behind what the client's timer sent again needlessly")));
+        waited += again.iter().map(|part| part.seconds).sum::<f64>();
+        let longer = queued(seed, &["session.coap.ack_timeout_s=6"]);
+        assert!(!longer.iter().any(|part| is_of_coap(&part)), "{longer:#?}");
+    }
+    assert!(waited > 5.0, "{waited}");
+}
+
 /// The step before DTLS is one part, but for the waits for timers. Without losses it ends when the ClientHello leaves.
 #[test]
 fn what_goes_before_dtls_is_a_part() {
