@@ -77,6 +77,12 @@ pub trait Session: Send {
         None
     }
 
+    /// When each of its timers is due: that of the session itself, and that of the messages of CoAP in its records.
+    /// [`deadline`](Self::deadline) is the earlier one. By default no messages have a timer of their own.
+    fn timers(&self) -> [Option<Duration>; 2] {
+        [self.deadline(), None]
+    }
+
     /// The time until which the device computes. By default it computes nothing.
     fn busy_until(&self) -> Duration {
         Duration::ZERO

@@ -8,7 +8,7 @@ use super::events::Key;
 use super::losses::{self, Loss};
 use super::path::{Piece, What};
 use super::sources::Sources;
-use crate::ids::EndId;
+use crate::ids::{ConversationId, EndId};
 use crate::scenario::{Advice, Remedy};
 use crate::world::trace::{Cause, Sender, StepId, Timer};
 use slowhand_coap::message::is_coap;
@@ -378,21 +378,27 @@ impl Sources<'_> {
                 _ => ("other traffic".to_owned(), Some(Remedy::change("traffic"))),
             };
         };
-        if sent.end.conversation() != self.conversation {
+        let conversation = sent.end.conversation();
+        if self.trace.clients[conversation] != self.client() {
             return ("other sessions".to_owned(), Some(Remedy::lower("client.count")));
         }
         if self.trace.repeated.get(&datagram) != Some(&false) {
-            return ("frames of the same session to another neighbour".to_owned(), None);
+            let text = match conversation == self.conversation {
+                true => "frames of the same session to another neighbour",
+                false if self.delegate_of(conversation).is_none() => "frames of an earlier attempt",
+                false => "frames of the hand-over",
+            };
+            return (text.to_owned(), None);
         }
         let timer = match sent.by {
             Sender::End(step) => self.timer_before(step),
             Sender::Proxy { .. } => None,
         };
         match timer {
-            Some((end, _)) if self.trace.is_outside(end) => {
+            Some((end, ..)) if self.trace.is_outside(end) => {
                 (format!("what the {}'s program sent again needlessly", end.role()), None)
             }
-            Some((end, length)) => {
+            Some((end, timer, length)) => {
                 let role = end.role();
                 // The timers of TCP are measured: they are not as long as a key says.
                 if self.context.is_stream() {
@@ -411,15 +417,29 @@ impl Sources<'_> {
                     let text = format!("what the {role}'s DCCP timer of {length} sent again needlessly");
                     return (text, Some(Remedy::raise("transport.dccp.initial_rto_s")));
                 }
-                let text = format!("what the {role}'s timer{} sent again needlessly", self.first_timeout(end, sent.at));
-                (text, Some(Remedy::raise(self.timer_key(end, sent.at))))
+                let is_delegate = self.delegate_of(end.conversation()) == Some(role);
+                let whose = if is_delegate { "delegate" } else { role.name() };
+                let first = self.first_timeout(end, timer, sent.at);
+                let name = if timer == Timer::Messages { timer.name() } else { "timer" };
+                let text = format!("what the {whose}'s {name}{first} sent again needlessly");
+                (text, Some(Remedy::raise(self.timer_key(end, timer, sent.at))))
             }
             None => ("datagrams that were sent again needlessly".to_owned(), None),
         }
     }
 
-    /// The timer that made an end send: of which end, and how long the first one was that ran before it without an answer.
-    fn timer_before(&self, step: StepId) -> Option<(EndId, String)> {
+    /// The role of the delegate in a conversation. `None` if both ends are those of the client and of the server.
+    fn delegate_of(&self, conversation: ConversationId) -> Option<Role> {
+        let mut attempts = self.trace.attempts.iter().flatten();
+        match attempts.find(|attempt| attempt.conversation == conversation) {
+            Some(attempt) => attempt.is_hand_over.then_some(Role::Server),
+            // What the delegate opens is no attempt of the client.
+            None => Some(Role::Client),
+        }
+    }
+
+    /// The timer that made an end send: of which end, which one, and how long the first one was that ran before it without an answer.
+    fn timer_before(&self, step: StepId) -> Option<(EndId, Timer, String)> {
         let mut number = step;
         // Each step is after its cause.
         loop {
@@ -428,9 +448,9 @@ impl Sources<'_> {
                 Cause::Ready { by } | Cause::Read { by } => number = by,
                 // It doubles each time.
                 Cause::Timer { set_by, .. } if self.is_by_timer(set_by) => number = set_by,
-                Cause::Timer { set_by, due, .. } => {
+                Cause::Timer { timer, set_by, due } => {
                     let base = self.trace.base_of_timer(set_by, step.at).0;
-                    return Some((step.end, length(due.since(base).as_micros())));
+                    return Some((step.end, timer, length(due.since(base).as_micros())));
                 }
                 Cause::Arrival { datagram, .. } => match self.trace.sent.get(&datagram)?.by {
                     // A repeated flight is answered with a repeated flight.
@@ -443,8 +463,8 @@ impl Sources<'_> {
     }
 
     /// The first timeout of an end's flights, as its library has it. A message of CoAP has no such.
-    fn first_timeout(&self, end: EndId, at: Instant) -> String {
-        if self.is_timer_of_coap(end, at) {
+    fn first_timeout(&self, end: EndId, timer: Timer, at: Instant) -> String {
+        if self.is_of_coap(end, timer, at) {
             return String::new();
         }
         let settings = self.context.scenario.session.settings();
@@ -457,19 +477,23 @@ impl Sources<'_> {
     }
 
     /// The key of the timer of a session that ran for an end at this time.
-    fn timer_key(&self, end: EndId, at: Instant) -> &'static str {
+    fn timer_key(&self, end: EndId, timer: Timer, at: Instant) -> &'static str {
         let session = &self.context.scenario.session;
         match end.role() == Role::Server && session.server_timeout_s.is_some() {
-            _ if self.is_timer_of_coap(end, at) => ACK_TIMEOUT,
+            _ if self.is_of_coap(end, timer, at) => ACK_TIMEOUT,
             true => "session.server_timeout_s",
             false => "session.timeout_s",
         }
     }
 
-    /// True if what an end has sent last, until then, is a message of CoAP that is not in records: it has the timer of CoAP.
-    fn is_timer_of_coap(&self, end: EndId, at: Instant) -> bool {
+    /// True if a timer of a session is one of CoAP: that of the messages in records, or what the end has sent last, until then, is a
+    /// message that is not in records.
+    fn is_of_coap(&self, end: EndId, timer: Timer, at: Instant) -> bool {
         let session = &self.context.scenario.session;
-        if self.trace.protocols[end.conversation()].transport().is_none() || session.carrier == Carrier::Coap {
+        if timer == Timer::Messages
+            || self.trace.protocols[end.conversation()].transport().is_none()
+            || session.carrier == Carrier::Coap
+        {
             return true;
         }
         // The messages of the anchor go before those of DTLS.
@@ -534,10 +558,11 @@ impl Sources<'_> {
         let (role, micros) = (end.role(), due.since(base).as_micros());
         let Why { text: why, loss, is_outage, is_forgotten } = self.why_timer(end, base, due);
         let is_tcp = timer == Timer::Stream;
+        let is_of_session = matches!(timer, Timer::Session | Timer::Messages);
         let kind = match timer {
             Timer::Stream => "tcp",
             Timer::Dccp => "dccp",
-            Timer::Session | Timer::Program => "timer",
+            Timer::Session | Timer::Messages | Timer::Program => "timer",
         };
         let host = self.host(end);
         let plain = |text: String, remedy| {
@@ -565,7 +590,7 @@ impl Sources<'_> {
         };
         let advised = advised.and_then(in_words);
         let of_timer =
-            (timer == Timer::Session && !is_forgotten).then(|| self.timer_key(end, base)).map(|key| match loss {
+            (is_of_session && !is_forgotten).then(|| self.timer_key(end, timer, base)).map(|key| match loss {
                 // With shorter waits it would only give up sooner.
                 _ if self.is_given_up_by_coap && key == ACK_TIMEOUT => "raise session.coap.max_retransmit".to_owned(),
                 Some(_) => format!("lower {key}"),

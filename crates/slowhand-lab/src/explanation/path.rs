@@ -165,7 +165,7 @@ impl Walk<'_> {
         let running = self.trace.timers.iter().enumerate().filter(|(_, run)| is_running(run));
         let first = running.min_by_key(|(_, run)| run.due).map(|(number, run)| (number, *run));
         let (run, end, (from, step)) = match first {
-            Some((number, run)) => (Some(number), run.end, self.trace.base_of_timer(run.set_by, self.at)),
+            Some((number, run)) => (Some(number), run.end, self.trace.base_of_timer(run.started_by, self.at)),
             None => {
                 let step = self.last_step(ends)?;
                 (None, self.trace.steps[step as usize].end, (self.trace.steps[step as usize].at, step))

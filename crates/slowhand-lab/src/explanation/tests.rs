@@ -4,6 +4,7 @@ use super::messages::name_of_coap;
 use super::parts::Short;
 use super::*;
 use slowhand_net::clock::Duration;
+use slowhand_sessions::Role;
 use std::path::Path;
 
 fn scenario(name: &str, overrides: &[&str]) -> Scenario {
@@ -104,6 +105,77 @@ fn the_wait_for_a_delegate_is_a_part() {
             let scene = told.scene(&scenario, &plan, slowhand_net::clock::Instant::from_micros(u64::MAX));
             assert!(scene.datagrams.iter().any(|datagram| datagram.name.contains("OSCORE")));
         }
+    }
+}
+
+/// The hand-over takes longer than CoAP waits: its message is sent again, and the resumed handshake waits behind that. There is no other
+/// session.
+#[test]
+fn what_a_hand_over_sends_again_is_of_the_same_session() {
+    let delegation = ["gateway.delegation=border-router", "session.resumption=id", "session.stack=mbedtls"];
+    let queued = |seed: u64, more: &[&str]| -> Vec<Part> {
+        let scenario = scenario("helped", &[&delegation[..], more].concat());
+        let explanation = explain(&scenario, seed, None, &Interrupt::default()).unwrap().unwrap();
+        explanation.parts.into_iter().filter(|part| part.kind == "queue").collect()
+    };
+    let is_of_coap = |part: &&Part| part.remedy.as_deref() == Some("raise session.coap.ack_timeout_s");
+    let mut waited = 0.0;
+    for seed in 1..=5 {
+        let parts = queued(seed, &[]);
+        assert!(parts.iter().all(|part| !part.text.contains("other sessions")), "{parts:#?}");
+        let again: Vec<&Part> = parts.iter().filter(is_of_coap).collect();
+        assert!(again.iter().all(|part| part.text.ends_with("behind what the client's timer sent again needlessly")));
+        waited += again.iter().map(|part| part.seconds).sum::<f64>();
+        let longer = queued(seed, &["session.coap.ack_timeout_s=6"]);
+        assert!(!longer.iter().any(|part| is_of_coap(&part)), "{longer:#?}");
+    }
+    assert!(waited > 5.0, "{waited}");
+}
+
+/// The lengths of timers in the parts of a kind, in seconds, with the words that follow.
+fn timers<'a>(parts: &'a [Part], whose: &str) -> Vec<(f64, &'a str)> {
+    let length = |part: &'a Part| {
+        let (length, why) = part.text.strip_prefix(&format!("waiting for the {whose} of "))?.split_once(" s, ")?;
+        Some((length.parse().unwrap(), why))
+    };
+    parts.iter().filter_map(length).collect()
+}
+
+/// With False Start the timer of the request runs inside that of the flight. It does not cut it into pieces.
+#[test]
+fn a_timer_of_coap_does_not_cut_that_of_dtls() {
+    let early = ["session.false_start=true", "session.protocol=coap+dtls1.2", "application.requests=1"];
+    let scenario = scenario("helped", &[&early[..], &["lowpan.frame_loss=0.05"]].concat());
+    for seed in 1..=20 {
+        let Explanation { parts, .. } = explain(&scenario, seed, None, &Interrupt::default()).unwrap().unwrap();
+        for role in Role::BOTH {
+            let timers = timers(&parts, &format!("{}'s timer", role.name()));
+            assert!(timers.iter().all(|(length, _)| [9.0, 18.0, 36.0, 60.0].contains(length)), "{seed}: {timers:?}");
+            let is_lossless = |(_, why): &(f64, &str)| why.contains("although nothing was lost");
+            assert!(seed != 1 || !timers.iter().any(is_lossless), "{timers:?}");
+        }
+        if seed == 1 {
+            let of_client = timers(&parts, "client's timer");
+            for length in [9.0, 18.0, 36.0] {
+                let is_it =
+                    |timer: &&(f64, &str)| timer.0 == length && timer.1.contains("Certificate to Finished was lost");
+                assert!(of_client.iter().any(|timer| is_it(&timer)), "{length} s: {of_client:?}");
+            }
+            let is_raised = |part: &Part| part.remedy.as_deref() == Some("raise session.timeout_s");
+            assert!(!parts.iter().any(is_raised), "{parts:#?}");
+        }
+    }
+}
+
+/// An acknowledgement of DCCP that was delayed does not begin the wait for the congestion window.
+#[test]
+fn an_acknowledgement_does_not_cut_the_timer_of_dccp() {
+    let scenario = scenario("helped", &["session.carrier=dccp", "lowpan.frame_loss=0.05"]);
+    for (seed, what) in [(18, "fragment 2 of 8 of ServerHello to ServerHelloDone was lost"), (1, "of ServerHello")] {
+        let Explanation { parts, .. } = explain(&scenario, seed, None, &Interrupt::default()).unwrap().unwrap();
+        let timers = timers(&parts, "server's DCCP timer");
+        let longest = timers.iter().max_by(|one, other| one.0.total_cmp(&other.0)).unwrap();
+        assert!(longest.0 == 60.0 && longest.1.contains(what), "{timers:?}");
     }
 }
 

@@ -238,7 +238,7 @@ impl World<'_> {
             self.events.push(busy_until, Event::SessionTimeout { end });
             return;
         }
-        self.note(|trace| trace.expire(now, end, Timer::Session));
+        self.note(|trace| trace.expire_session(now, end));
         self.ends[end].session.handle_timeout(to_std(now));
         self.after_call(now, end);
     }
@@ -313,10 +313,13 @@ impl World<'_> {
             }
             self.events.push(busy_until, Event::Resume { computer: *computer });
         }
-        let deadline = session.deadline().map(|at| from_std(at).max(now + MIN_TIMEOUT));
+        let due = |at| from_std(at).max(now + MIN_TIMEOUT);
+        let deadline = session.deadline().map(due);
+        if let Some(trace) = &mut self.trace {
+            trace.set_timers_of_session(end, session.timers().map(|at| at.map(due)));
+        }
         if deadline != *session_timer {
             *session_timer = deadline;
-            self.note(|trace| trace.set_timer(end, Timer::Session, deadline));
             if let Some(at) = deadline {
                 self.events.push(at, Event::SessionTimeout { end });
             }

@@ -46,6 +46,8 @@ pub(crate) enum Cause {
 pub(crate) enum Timer {
     /// Of the session: it sends its flight again.
     Session,
+    /// Of the messages of CoAP in the records of the session. With False Start it runs beside that of the session.
+    Messages,
     /// Of the TCP connection.
     Stream,
     /// Of the DCCP connection.
@@ -55,9 +57,13 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
+    /// Those of a session, in the order of [`Session::timers`](slowhand_sessions::Session::timers).
+    const OF_SESSION: [Self; 2] = [Self::Session, Self::Messages];
+
     /// Whose timer it is.
     pub(crate) const fn name(self) -> &'static str {
         match self {
+            Self::Messages => "CoAP timer",
             Self::Stream => "TCP timer",
             Self::Dccp => "DCCP timer",
             Self::Session | Self::Program => "timer",
@@ -111,7 +117,10 @@ pub(crate) struct Computed {
 pub(crate) struct TimerRun {
     pub(crate) end: EndId,
     pub(crate) timer: Timer,
+    /// The step in which it became the next timer of its end.
     pub(crate) set_by: StepId,
+    /// The step in which the time was set at which it is due. It may be an earlier one: other timers were due before.
+    pub(crate) started_by: StepId,
     pub(crate) due: Instant,
     /// The step that the timer caused, or that stopped it.
     pub(crate) ended_by: Option<StepId>,
@@ -155,6 +164,8 @@ pub(crate) struct Trace {
     pub(crate) timers: Vec<TimerRun>,
     /// The last run of each timer.
     last_runs: BTreeMap<(EndId, Timer), usize>,
+    /// The step that set each time at which a timer is due.
+    started: BTreeMap<(EndId, Timer, Instant), StepId>,
     /// The run of a timer that a step ended first: the one that caused it.
     ended_runs: BTreeMap<StepId, usize>,
     /// The datagrams that each step sent, and each end, in the order of time.
@@ -217,10 +228,26 @@ impl Trace {
 
     /// A timer of an end is due, and the end handles it.
     pub(super) fn expire(&mut self, at: Instant, end: EndId, timer: Timer) {
-        let run = self.running(end, timer).map(|run| (self.timers[run].set_by, self.timers[run].due));
+        let run = self.running(end, timer).map(|run| (self.timers[run].started_by, self.timers[run].due));
         let (set_by, due) = run.unwrap_or((self.current, at));
         self.begin(at, end, Cause::Timer { timer, set_by, due });
         self.end_run(end, timer);
+    }
+
+    /// The timer of a session that is due first, or that of the messages in its records, and the end handles it.
+    pub(super) fn expire_session(&mut self, at: Instant, end: EndId) {
+        let due = |timer| Some((self.timers[self.running(end, timer)?].due, timer));
+        let first = Timer::OF_SESSION.into_iter().filter_map(due).min();
+        self.expire(at, end, first.map_or(Timer::Session, |(_, timer)| timer));
+    }
+
+    /// When the timers of a session are due in the present step: those that are due at another time than before are set again.
+    pub(super) fn set_timers_of_session(&mut self, end: EndId, due: [Option<Instant>; 2]) {
+        for (timer, due) in Timer::OF_SESSION.into_iter().zip(due) {
+            if self.running(end, timer).map(|run| self.timers[run].due) != due {
+                self.set_timer(end, timer, due);
+            }
+        }
     }
 
     /// The present step sets a timer of an end, or stops it.
@@ -228,7 +255,10 @@ impl Trace {
         self.end_run(end, timer);
         if let Some(due) = due {
             self.last_runs.insert((end, timer), self.timers.len());
-            self.timers.push(TimerRun { end, timer, set_by: self.current, due, ended_by: None });
+            let set_by = self.current;
+            // A connection tells only the next of its timers: after it the others are told again.
+            let started_by = *self.started.entry((end, timer, due)).or_insert(set_by);
+            self.timers.push(TimerRun { end, timer, set_by, started_by, due, ended_by: None });
         }
     }
 

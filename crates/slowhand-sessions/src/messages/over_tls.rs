@@ -149,8 +149,13 @@ impl Session for CoapOverTls {
     }
 
     fn deadline(&self) -> Option<Duration> {
+        self.timers().into_iter().flatten().min()
+    }
+
+    /// With False Start both run at once.
+    fn timers(&self) -> [Option<Duration>; 2] {
         let of_messages = self.messages.link.deadline().filter(|_| self.is_open() && self.messages.failure.is_none());
-        [self.below.deadline(), of_messages].into_iter().flatten().min()
+        [self.below.deadline(), of_messages]
     }
 
     fn busy_until(&self) -> Duration {
