@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from slowhand import _native, data, keys, results
-from slowhand.bounds import natural
+from slowhand.bounds import natural, wrong
 from slowhand.keys import Setting, Settings
 from slowhand.nearest import none_of
 from slowhand.output import replacing
@@ -421,9 +421,9 @@ class Run:
         self._began = time.monotonic()
         self._keeps_records = records
         self._process = os.getpid()
-        most = min(processors(), _native.MAX_THREADS)
-        threads = natural("threads", most if threads is None else threads)
-        self._native = _native.Run(scenario.native, self.seed, self.count, threads, records)
+        self._native = _native.Run(
+            scenario.native, self.seed, self.count, threads_of(threads), records
+        )
 
     def _repr_html_(self) -> str:
         """The content of a cell of a notebook: how far it is, or what came out."""
@@ -683,6 +683,16 @@ def schema(kind: str = "scenario") -> dict[str, Any]:
     }
     schema: dict[str, Any] = json.loads(readers.get(kind, _native.schema)())
     return schema
+
+
+def threads_of(number: int | None) -> int:
+    """So many threads, if that can be; by default one on each processor."""
+    if number is None:
+        return min(processors(), _native.MAX_THREADS)
+    number = natural("threads", number)
+    if not 1 <= number <= _native.MAX_THREADS:
+        raise wrong("threads", f"found {number}, allowed: from 1 to {_native.MAX_THREADS}")
+    return number
 
 
 def processors() -> int:

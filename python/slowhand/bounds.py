@@ -45,3 +45,14 @@ def natural(name: str, value: int) -> int:
         found = str(value) if abs(value) < 2**1000 else "a number of more than 300 digits"
         raise wrong(name, f"found {printable(found)}, allowed: from 0 to {MAX_SEED}")
     return value
+
+
+def worlds(count: int, seed: int) -> tuple[int, int]:
+    """The number of worlds and the first seed, if there are such worlds."""
+    count, seed = natural("count", count), natural("seed", seed)
+    if count < 1:
+        raise wrong("count", f"found {count}, allowed: 1 or more")
+    if count > (most := MAX_SEED - seed + 1):
+        allowed = f"at most {most}, so that the last seed is at most {MAX_SEED}"
+        raise wrong("count", f"found {count}, allowed: {allowed}")
+    return count, seed

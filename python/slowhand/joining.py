@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
-from slowhand.api import SEED, Scenario, WorldError, loaded, processors
-from slowhand.bounds import natural
+from slowhand.api import SEED, Scenario, WorldError, loaded, threads_of
+from slowhand.bounds import worlds
 from slowhand.estimate import percentile
 from slowhand.keys import Setting, Settings
 from slowhand.table import Column, Table
@@ -78,10 +78,10 @@ class Formation:
 
     def __init__(self, scenario: Scenario, count: int, seed: int, threads: int | None = None):
         self.scenario = scenario
-        self.count, self.seed = natural("count", count), natural("seed", seed)
+        self.count, self.seed = worlds(count, seed)
         try:
             self.table, self.stopped = _native.join(
-                scenario.native, self.seed, self.count, threads or processors()
+                scenario.native, self.seed, self.count, threads_of(threads)
             )
         except RuntimeError as error:
             raise WorldError(f"a world of seeds from {seed} on panicked: {error}") from error

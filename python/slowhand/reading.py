@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
-from slowhand.api import SEED, Scenario, WorldError, loaded, processors
-from slowhand.bounds import natural, wrong
+from slowhand.api import SEED, Scenario, WorldError, loaded, threads_of
+from slowhand.bounds import worlds, wrong
 from slowhand.keys import Setting, Settings
 from slowhand.table import Column, Table
 
@@ -84,7 +84,7 @@ class Comparison:
     ):
         """`progress` is told how many numbers of readers are done, and of how many."""
         self.scenario = scenario
-        self.count, self.seed = natural("count", count), natural("seed", seed)
+        self.count, self.seed = worlds(count, seed)
         reading = _native.Reading(scenario.native)
         self.producer = reading.producer
         if readers is None:
@@ -99,7 +99,7 @@ class Comparison:
                 progress(done, len(self.readers))
             try:
                 table, self.stopped = reading.run(
-                    number, self.seed, self.count, threads or processors()
+                    number, self.seed, self.count, threads_of(threads)
                 )
             except RuntimeError as error:
                 raise WorldError(f"a world of seeds from {seed} on panicked: {error}") from error

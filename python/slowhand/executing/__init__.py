@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from slowhand.api import Source, loaded
+from slowhand.api import Source, loaded, threads_of
 from slowhand.bounds import natural, wrong
 from slowhand.executing.programs import (
     COUNT,
@@ -105,7 +105,7 @@ def exec(
         count=count,
         seed=natural("seed", base.seed if seed is None else seed),
         again=natural("again", again),
-        threads=None if threads is None else natural("threads", threads),
+        threads=None if threads is None else threads_of(threads),
     )
     path = None if capture is None else os.path.abspath(capture)  # noqa: PTH100 (of any octets)
     execution.watch(capture=path)

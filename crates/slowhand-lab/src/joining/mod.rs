@@ -127,8 +127,8 @@ impl JoinPlan {
     /// number of threads; those that were complete when it was interrupted.
     pub fn run_all(&self, first: u64, count: u64, threads: usize, interrupt: &Interrupt) -> Vec<JoinRecord> {
         // Seeds end with the largest number.
-        let count = count.min(u64::MAX - first);
-        let worlds = threads::each(first..first + count, threads, |seed| self.run(seed, interrupt, &mut ()));
+        let count = count.min((u64::MAX - first).saturating_add(1));
+        let worlds = threads::each(0..count, threads, |world| self.run(first + world, interrupt, &mut ()));
         worlds.into_values().flatten().collect()
     }
 

@@ -313,9 +313,9 @@ impl ReadersPlan {
         interrupt: &Interrupt,
     ) -> Vec<ReadersRecord> {
         // Seeds end with the largest number.
-        let count = count.min(u64::MAX - first);
+        let count = count.min((u64::MAX - first).saturating_add(1));
         let ways = Way::ALL.len() as u64;
-        let worlds = threads::each(0..numbers.len() as u64 * ways * count, threads, |world| {
+        let worlds = threads::each(0..(numbers.len() as u64 * ways).saturating_mul(count), threads, |world| {
             let (combination, seed) = (world / count, first + world % count);
             let (number, way) = (numbers[(combination / ways) as usize], Way::ALL[(combination % ways) as usize]);
             self.run(way, number, seed, interrupt, &mut ())

@@ -120,6 +120,8 @@ fn the_same_seed_gives_the_same_network() {
     let run = |threads| plan.run_all(5, 4, threads, &Interrupt::default());
     assert_eq!(run(1), run(3));
     assert_eq!(plan.run_all(6, 1, 1, &Interrupt::default()), run(1)[4..8]);
+    let last = plan.run_all(u64::MAX - 1, 5, 3, &Interrupt::default());
+    assert_eq!(last.iter().map(|record| record.seed).collect::<Vec<_>>(), [[u64::MAX - 1; 4], [u64::MAX; 4]].concat());
     let interrupt = Interrupt::default();
     interrupt.set();
     assert!(plan.run_all(1, 4, 2, &interrupt).is_empty());

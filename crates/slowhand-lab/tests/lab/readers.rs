@@ -216,6 +216,9 @@ fn the_same_seeds_give_the_same_bits_on_any_number_of_threads() {
         .into_iter()
         .flat_map(|readers| Way::ALL.into_iter().flat_map(move |way| (5..8).map(move |seed| (readers, way, seed))));
     assert_eq!(order, expected.collect::<Vec<_>>());
+    let last = plan.run_all(&[1], u64::MAX - 1, 5, 3, &Interrupt::default());
+    let seeds = [u64::MAX - 1, u64::MAX];
+    assert_eq!(last.iter().map(|record| record.seed).collect::<Vec<_>>(), [seeds, seeds].concat());
     let alone = plan.run(Way::Oscar, 3, 6, &Interrupt::default(), &mut ()).unwrap();
     assert!(records.contains(&alone));
 }
