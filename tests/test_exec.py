@@ -710,7 +710,10 @@ def test_a_full_disk_costs_the_capture_but_not_its_world(tmp_path: Path) -> None
 
 
 def test_what_is_missing_is_not_the_fault_of_a_file(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    handlers: None,
 ) -> None:
     def refuse(self: Execution, *arguments: Any, **options: Any) -> None:
         raise Refused("the kernel is too old")

@@ -141,6 +141,39 @@ def test_what_is_no_result_is_refused(
     assert said in the_message(cli("run", name, code=2))
 
 
+def test_a_damaged_file_is_one_message(
+    cli: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    handlers: None,
+) -> None:
+    """At some of them polars panics, and writes lines of its own to stderr."""
+    rows = tmp_path / "rows"
+    given = ("--vary", "session.timeout_s=1", "--count", "3", "--out", str(rows))
+    sweep = ("sweep", str(QUICKSTART), *given)
+    cli(*sweep)
+    (file,) = rows.iterdir()
+    whole = file.read_bytes()
+    # The first column begins behind the magic, at octet 4. Now it begins at -5 (zigzag of Thrift).
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    damaged = whole[footer:].replace(b"\x26\x08", b"\x26\x09", 1)
+    file.write_bytes(whole[:footer] + damaged)
+    for command in [("run", file), ("settings", file), sweep]:
+        message = the_message(cli(*command, code=2))
+        assert f"{file.name}: is no Parquet file: " in message
+
+    def panic(*arguments: object, **options: object) -> None:
+        os.write(2, b"thread 'async' panicked")
+        raise polars.exceptions.PanicException("left == right")
+
+    file.write_bytes(whole)
+    monkeypatch.setattr(polars, "read_parquet", panic)
+    assert cli_module.execute(sweep) == 2
+    reason = f"{file.name} cannot be read: it is damaged: remove this file, and its seeds run again"
+    assert capfd.readouterr() == ("", f"slowhand: --out {rows}: {reason}\n")
+
+
 @pytest.mark.parametrize(
     ("key", "found", "said"),
     [

@@ -308,10 +308,12 @@ class DataSet(Closing):
         for first, last in self._spans.get(configuration.digest, []):
             file = self._file(configuration.digest, first, last)
             try:
-                yield polars.read_parquet(file, columns=list(columns), glob=False)
-            except (OSError, polars.exceptions.PolarsError) as error:
+                with results.parquet_errors():
+                    frame = polars.read_parquet(file, columns=list(columns), glob=False)
+            except (OSError, ValueError) as error:
                 reason = f"{file.name} cannot be read: {printable(str(error))}"
                 raise self._error(f"{reason}: remove this file, and its seeds run again") from error
+            yield frame
 
     def failed(self) -> int:
         """The number of handshakes that did not complete, and of worlds that have no row."""
