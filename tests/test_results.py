@@ -202,6 +202,20 @@ def test_a_result_that_was_edited_wrongly_is_refused(
     assert message.startswith(f"slowhand: r.json: does not say how its run is repeated: {said}")
 
 
+def test_a_result_without_a_world_says_why(cli: Cli, tmp_path: Path) -> None:
+    result = json.loads(cli("run", QUICKSTART, "--count", 1, "--json").stdout)
+    result |= {"count": 0, "interrupted": True}
+    (tmp_path / "r.json").write_text(json.dumps(result))
+    reason = f"its run was interrupted before its first world; run its scenario, {QUICKSTART}"
+    assert the_message(cli("run", "r.json", code=2)) == f"slowhand: r.json: {reason}"
+
+
+def test_an_error_of_a_file_has_the_name_that_was_given(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        slowhand.Run("quickstart", count=1).write_parquet(tmp_path / "gone" / "x.parquet")
+    assert caught.value.filename == str(tmp_path / "gone" / "x.parquet")
+
+
 @pytest.mark.parametrize("name", ["r.parquet", "r.json"])
 def test_a_scenario_whose_name_is_not_utf_8_repeats(cli: Cli, tmp_path: Path, name: str) -> None:
     scenario = tmp_path / "sc\udcffn.toml"

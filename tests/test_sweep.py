@@ -120,6 +120,8 @@ def test_several_keys_give_all_combinations_or_those_of_the_same_place() -> None
     assert pairs == [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}]
     with pytest.raises(SweepError, match="--zip: found 2 of a, 3 of c, allowed: as many values"):
         combinations([axes[0], Axis.read("c=1,2,3")], zip_axes=True)
+    with pytest.raises(TypeError, match="vary a: found 1 of type int, allowed: a list of values"):
+        slowhand.sweep(PSK, {"a": 1})  # type: ignore[dict-item]
     with pytest.raises(SweepError, match="--vary a: found twice, allowed: once"):
         combinations([axes[0], axes[0]], zip_axes=False)
     big = [Axis.read(f"{key}=1:1000:1") for key in "ab"]

@@ -122,6 +122,10 @@ def about(
             place=name,
         )
     keys = {**KEYS, **more}
+    if isinstance(found, dict) and found.get("interrupted") is True and found.get("count") == 0:
+        scenario = printable(str(found.get("scenario")))
+        reason = f"its run was interrupted before its first world; run its scenario, {scenario}"
+        raise refusal(reason, place=name)
     wrong = _wrong(found, keys)
     if wrong:
         allowed = "a file that `slowhand run --records` or `--json` wrote"
