@@ -64,6 +64,17 @@ def cli(tmp_path: Path) -> Cli:
     return run
 
 
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Keeps the handlers of signals, which a command replaces."""
+    from slowhand import signals
+
+    before = {number: signal.getsignal(number) for number in signals.SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Chromium, for the tests of a file."""

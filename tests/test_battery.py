@@ -82,8 +82,10 @@ def test_bad_input_names_the_key(tmp_path: Path) -> None:
         slowhand.battery("quickstart", ["cr2033"], set=HOURLY)
     with pytest.raises(slowhand.ScenarioError, match=r"application\.period_s: found 0"):
         slowhand.battery("quickstart", set={**HOURLY, "application.period_s": 0})
-    with pytest.raises(slowhand.ScenarioError, match="seconds: found 0"):
-        slowhand.battery("quickstart", days=0, set=HOURLY)
+    with pytest.raises(slowhand.ScenarioError, match="days: found -1, allowed: above 0, at most 3"):
+        slowhand.battery("quickstart", days=-1, set=HOURLY)
+    with pytest.raises(TypeError, match="batteries: found 'cr2032' of type str, allowed: a list"):
+        slowhand.battery("quickstart", "cr2032", set=HOURLY)
     with pytest.raises(slowhand.ScenarioError, match="worlds: found 1, allowed: 2 to 10000"):
         slowhand.battery("quickstart", worlds=1, set=HOURLY)
     empty = tmp_path / "empty.toml"

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,22 @@ import polars
 import pytest
 
 import slowhand
-from conftest import ASK_EXEC, COMMAND, ROOT, Cli, load, needs_exec, the_message
+from conftest import (
+    ASK_EXEC,
+    COMMAND,
+    ROOT,
+    Cli,
+    load,
+    needs_exec,
+    the_message,
+    with_files_of_at_most,
+)
 from programs import Program, free_port, self_signed
+from slowhand import cli as command_line
 from slowhand.executing import Execution
 from slowhand.executing.programs import Limits, placed
 from slowhand.executing.report import silence
-from slowhand.executing.workers import Failure
+from slowhand.executing.workers import Failure, Refused
 
 SOURCES = ROOT / "tests" / "exec"
 PSK = "-psk 00112233445566778899aabbccddeeff -cipher PSK-AES128-CCM8:@SECLEVEL=0"
@@ -643,6 +654,89 @@ def test_command_line(cli: Cli, tmp_path: Path) -> None:
     again = slowhand.exec("lossy-line", client=CLIENT, server=SERVER, count=2, threads=2)
     assert [w["digest"] for w in found["worlds"]] == [w["digest"] for w in again.worlds]
     assert found["reproducible"] is True
+
+
+def test_a_capture_that_is_cut_leaves_the_old_file(tmp_path: Path) -> None:
+    air, begun = tmp_path / "air.pcapng", tmp_path / "begun"
+    air.write_text("old")
+    endless = f"sh -c 'touch {begun}; while :; do :; done'"
+    given = ["exec", "lossy-line", "--client", endless, "--count", "2", "--threads", "1", "--json"]
+    process = subprocess.Popen(
+        [*COMMAND, *given, "--pcap", air, "--report", tmp_path / "page.html"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not begun.exists() and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stderr.splitlines() == [
+        f"slowhand: --pcap {air}: not written: interrupted",
+        f"slowhand: --report {tmp_path / 'page.html'}: not written: interrupted",
+    ]
+    found = json.loads(stdout)
+    assert found["interrupted"] and "wireshark" not in found
+    assert air.read_text() == "old"
+    assert {path.name for path in tmp_path.iterdir()} == {"air.pcapng", "begun"}
+
+
+def test_a_first_world_that_fails_leaves_the_old_capture(cli: Cli, tmp_path: Path) -> None:
+    air = tmp_path / "air.pcapng"
+    air.write_text("old")
+    endless = "sh -c 'while :; do :; done'"
+    given = ["exec", "lossy-line", "--client", endless, "--count", 1, "--again", 0, "--cpu", 0.2]
+    done = cli(*given, "--pcap", air, code=1)
+    reason = "not written: seed 1 was not run to its end"
+    assert done.stderr == f"slowhand: --pcap {air}: {reason}\n"
+    assert "wireshark" not in done.stdout.lower()
+    assert air.read_text() == "old" and [*tmp_path.iterdir()] == [air]
+
+
+def test_a_full_disk_costs_the_capture_but_not_its_world(tmp_path: Path) -> None:
+    air = tmp_path / "air.pcapng"
+    air.write_text("old")
+    given = ["exec", "programs", "--count", "2", "--again", "0", "--json"]
+    done = with_files_of_at_most(10240, *given, "--pcap", air)
+    message = f"slowhand: --pcap {air}: cannot be written: File too large\n"
+    assert (done.returncode, done.stderr) == (1, message)
+    found = json.loads(done.stdout)
+    assert found["failures"] == [] and len(found["worlds"]) == 2 and "wireshark" not in found
+    assert air.read_text() == "old" and [*tmp_path.iterdir()] == [air]
+    with pytest.warns(match="capture: cannot be written: Not a directory"):
+        made = slowhand.exec("lossy-line", client="true", count=1, again=0, capture=air / "x")
+    assert made.complete == 1
+
+
+def test_what_is_missing_is_not_the_fault_of_a_file(
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    handlers: None,
+) -> None:
+    def refuse(self: Execution, *arguments: Any, **options: Any) -> None:
+        raise Refused("the kernel is too old")
+
+    monkeypatch.setattr(Execution, "watch", refuse)
+    given = ["exec", "lossy-line", "--client", "true", "--pcap", str(tmp_path / "air.pcapng")]
+    assert command_line.execute(given) == 2
+    assert capfd.readouterr() == ("", "slowhand: the kernel is too old\n")
+
+
+def test_a_worker_whose_pipes_close_ends_silently() -> None:
+    worker = [sys.executable, "-P", "-m", "slowhand.executing.worker"]
+    run = {**Limits().told(), "explain": None, "threads": 1}
+    scenario = placed(slowhand.Scenario("lossy-line"), client="true")
+    told = json.dumps({"sources": scenario.sources, "folder": "", "run": run}) + "\n"
+    reading, writing = os.pipe()
+    os.close(reading)
+    for given in ("", told):
+        done = subprocess.run(
+            worker, input=given, stdout=writing, stderr=subprocess.PIPE, text=True
+        )
+        assert done.stderr == ""
+    os.close(writing)
 
 
 FILE = """

@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 import slowhand
 from conftest import COMMAND, QUICKSTART, Cli, the_message
 from slowhand import cli as command_line
-from slowhand import signals
 
 WORDS = [
     *("", " ", "-", "--", "---", "-1", "0", "1", "+1", "1.5", "1e308", "-1e308", "1e-320", "1e999"),
@@ -96,15 +94,6 @@ def invocations() -> Iterator[list[str]]:
             word = draw.choice(WORDS)
             arguments += draw.choice([[option, word], [f"{option}={word}"], [word], [option]])
         yield [command, *arguments, *ENDS.get(command, [])]
-
-
-@pytest.fixture
-def handlers() -> Iterator[None]:
-    """Keeps the handlers of signals, which a command replaces."""
-    before = {number: signal.getsignal(number) for number in signals.SIGNALS}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def test_hostile_command_lines_get_an_answer_or_one_message(

@@ -93,6 +93,8 @@ def test_a_mesh_without_a_node_for_readers_is_refused(cli: Cli, tmp_path: Path) 
         assert 'readers.at: found "mesh", where no node is left for a reader' in message
     with pytest.raises(slowhand.ArgumentError, match="readers: found none"):
         slowhand.oscar("oscar", readers=[])
+    with pytest.raises(TypeError, match="readers: found 5 of type int, allowed: a list"):
+        slowhand.oscar("oscar", readers=5)  # type: ignore[arg-type]
 
 
 def row(number: int, dtls: float, objects: float, got: tuple[int, int] = (10, 10)) -> Row:

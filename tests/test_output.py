@@ -12,10 +12,20 @@ import polars
 import pytest
 
 import slowhand
-from conftest import COMMAND, QUICKSTART, ROOT, Cli, the_message, with_files_of_at_most
+from conftest import (
+    COMMAND,
+    QUICKSTART,
+    ROOT,
+    Cli,
+    needs_exec,
+    the_message,
+    with_files_of_at_most,
+)
 from slowhand.output import Output, OutputError, check_figures
 
 RUN = ("run", str(QUICKSTART), "--count", "2")
+
+EXEC = ("exec", "programs", "--count", "1", "--again", "0")
 
 # More than the fixture's time allows: an answer comes before the work.
 MANY = ("run", QUICKSTART, "--count", 10_000_000)
@@ -46,6 +56,19 @@ def test_a_disk_that_fills_costs_the_file_but_not_the_report(
     assert message.startswith(f"slowhand: {option} {path}: cannot be written: ")
     assert "File too large" in message
     assert (files(tmp_path), path.read_text()) == ({path.name}, "old")
+
+
+@pytest.mark.parametrize("command", [RUN, pytest.param(EXEC, marks=needs_exec())])
+def test_a_figure_for_which_there_is_no_room_is_that_of_a_page(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "page.html"
+    done = with_files_of_at_most(10240, *command, "--report", path, "--json")
+    assert done.returncode == 1
+    (message,) = done.stderr.splitlines()
+    assert message.startswith(f"slowhand: --report {path}: not written: figure ")
+    assert message.endswith("picture.svg: cannot be written: File too large")
+    assert files(tmp_path) == set()
 
 
 def test_every_file_that_can_be_written_is_written(cli: Cli, tmp_path: Path) -> None:

@@ -141,6 +141,39 @@ def test_what_is_no_result_is_refused(
     assert said in the_message(cli("run", name, code=2))
 
 
+def test_a_damaged_file_is_one_message(
+    cli: Cli,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    handlers: None,
+) -> None:
+    """At some of them polars panics, and writes lines of its own to stderr."""
+    rows = tmp_path / "rows"
+    given = ("--vary", "session.timeout_s=1", "--count", "3", "--out", str(rows))
+    sweep = ("sweep", str(QUICKSTART), *given)
+    cli(*sweep)
+    (file,) = rows.iterdir()
+    whole = file.read_bytes()
+    # The first column begins behind the magic, at octet 4. Now it begins at -5 (zigzag of Thrift).
+    footer = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    damaged = whole[footer:].replace(b"\x26\x08", b"\x26\x09", 1)
+    file.write_bytes(whole[:footer] + damaged)
+    for command in [("run", file), ("settings", file), sweep]:
+        message = the_message(cli(*command, code=2))
+        assert f"{file.name}: is no Parquet file: " in message
+
+    def panic(*arguments: object, **options: object) -> None:
+        os.write(2, b"thread 'async' panicked")
+        raise polars.exceptions.PanicException("left == right")
+
+    file.write_bytes(whole)
+    monkeypatch.setattr(polars, "read_parquet", panic)
+    assert cli_module.execute(sweep) == 2
+    reason = f"{file.name} cannot be read: it is damaged: remove this file, and its seeds run again"
+    assert capfd.readouterr() == ("", f"slowhand: --out {rows}: {reason}\n")
+
+
 @pytest.mark.parametrize(
     ("key", "found", "said"),
     [
@@ -167,6 +200,20 @@ def test_a_result_that_was_edited_wrongly_is_refused(
     (tmp_path / "r.json").write_text(json.dumps({**result, key: found}))
     message = the_message(cli("run", "r.json", code=2))
     assert message.startswith(f"slowhand: r.json: does not say how its run is repeated: {said}")
+
+
+def test_a_result_without_a_world_says_why(cli: Cli, tmp_path: Path) -> None:
+    result = json.loads(cli("run", QUICKSTART, "--count", 1, "--json").stdout)
+    result |= {"count": 0, "interrupted": True}
+    (tmp_path / "r.json").write_text(json.dumps(result))
+    reason = f"its run was interrupted before its first world; run its scenario, {QUICKSTART}"
+    assert the_message(cli("run", "r.json", code=2)) == f"slowhand: r.json: {reason}"
+
+
+def test_an_error_of_a_file_has_the_name_that_was_given(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        slowhand.Run("quickstart", count=1).write_parquet(tmp_path / "gone" / "x.parquet")
+    assert caught.value.filename == str(tmp_path / "gone" / "x.parquet")
 
 
 @pytest.mark.parametrize("name", ["r.parquet", "r.json"])

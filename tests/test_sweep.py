@@ -120,6 +120,8 @@ def test_several_keys_give_all_combinations_or_those_of_the_same_place() -> None
     assert pairs == [{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}]
     with pytest.raises(SweepError, match="--zip: found 2 of a, 3 of c, allowed: as many values"):
         combinations([axes[0], Axis.read("c=1,2,3")], zip_axes=True)
+    with pytest.raises(TypeError, match="vary a: found 1 of type int, allowed: a list of values"):
+        slowhand.sweep(PSK, {"a": 1})  # type: ignore[dict-item]
     with pytest.raises(SweepError, match="--vary a: found twice, allowed: once"):
         combinations([axes[0], axes[0]], zip_axes=False)
     big = [Axis.read(f"{key}=1:1000:1") for key in "ab"]
@@ -179,6 +181,39 @@ def test_a_disk_that_is_full_keeps_what_is_written(tmp_path: Path) -> None:
     assert {"-1-10.parquet", "-11-20.parquet"} <= there
     # The size of the others is by the speed of this computer.
     assert sorted(rows(tmp_path / "r")["seed"]) == list(range(1, int(said[1])))
+
+
+def test_without_out_the_message_names_no_option_that_was_not_given(tmp_path: Path) -> None:
+    arguments = fast("--vary", "session.timeout_s=1", "--count", 20)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = with_files_of_at_most(1000, *arguments, timeout=60, env=environment)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"slowhand: without --out, rows in {tmp_path}/slowhand-")
+    assert done.stderr.endswith(".parquet: cannot be written: File too large\n")
+    assert "Interrupted. What is complete:" in done.stdout
+
+
+@pytest.mark.parametrize("reason", ["No such file or directory", "Not a directory"])
+def test_a_folder_that_vanishes_is_one_message_after_the_table(tmp_path: Path, reason: str) -> None:
+    folder = tmp_path / "r"
+    arguments = fast("--vary", "session.timeout_s=1", "--count", 10_000_000, "--out", folder)
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments), "--threads", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not [*folder.glob("*.parquet")] and process.poll() is None:
+        time.sleep(0.01)
+    folder.rename(tmp_path / "elsewhere")
+    if reason == "Not a directory":
+        folder.touch()
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 1
+    message = stderr.splitlines()[-1]
+    assert message.startswith(f"slowhand: --out {folder}/")
+    assert message.endswith(f".parquet: cannot be written: {reason}")
+    assert "Interrupted. What is complete:" in stdout
 
 
 def test_without_dask_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -164,7 +164,11 @@ def _temporary(path: str | os.PathLike[str], mode: int = PUBLIC) -> Iterator[Pat
     temporary = folder / f"{TEMPORARY}{os.urandom(8).hex()}"
     _temporaries.add(temporary)
     try:
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        try:
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        except OSError as error:
+            error.filename = os.fspath(path)  # nobody has asked for the temporary name
+            raise
         yield temporary
     finally:
         temporary.unlink(missing_ok=True)

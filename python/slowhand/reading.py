@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slowhand import _native, results
 from slowhand.api import SEED, Scenario, WorldError, loaded, threads_of
-from slowhand.bounds import worlds, wrong
+from slowhand.bounds import of_another_type, worlds, wrong
 from slowhand.keys import Setting, Settings
 from slowhand.table import Column, Table
 
@@ -89,6 +89,8 @@ class Comparison:
         self.producer = reading.producer
         if readers is None:
             readers = [number for number in READERS if number <= reading.most_readers]
+        if isinstance(readers, str) or not isinstance(readers, Iterable):
+            raise of_another_type("readers", readers, "a list of numbers")
         if not readers:
             raise wrong("readers", "found none, allowed: one number or more")
         self.readers = sorted({*readers})

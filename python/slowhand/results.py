@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -121,6 +122,10 @@ def about(
             place=name,
         )
     keys = {**KEYS, **more}
+    if isinstance(found, dict) and found.get("interrupted") is True and found.get("count") == 0:
+        scenario = printable(str(found.get("scenario")))
+        reason = f"its run was interrupted before its first world; run its scenario, {scenario}"
+        raise refusal(reason, place=name)
     wrong = _wrong(found, keys)
     if wrong:
         allowed = "a file that `slowhand run --records` or `--json` wrote"
@@ -135,11 +140,45 @@ def _about_parquet(path: str | os.PathLike[str]) -> Any:
     import polars
 
     try:
-        with Path(path).open("rb") as file:
+        with Path(path).open("rb") as file, parquet_errors():
             metadata = polars.read_parquet_metadata(file)
-    except polars.exceptions.PolarsError as error:
+    except ValueError as error:
         raise ValueError(f"is no Parquet file: {error}") from error
     return json.loads(metadata.get(KEY, "null"))
+
+
+@contextmanager
+def parquet_errors() -> Iterator[None]:
+    """Makes a `ValueError` of what polars raises while it reads a file.
+
+    At some damaged files it panics. Then it prints lines of its own: stderr is closed meanwhile.
+    """
+    import polars
+
+    try:
+        with _no_stderr():
+            yield
+    except polars.exceptions.PolarsError as error:
+        raise ValueError(str(error)) from error
+    except polars.exceptions.PanicException as error:  # its words are for authors of polars
+        raise ValueError("it is damaged") from error
+
+
+@contextmanager
+def _no_stderr() -> Iterator[None]:
+    """Meanwhile what libraries write to stderr is lost."""
+    try:
+        kept = os.dup(2)
+    except OSError:  # there is none
+        yield
+        return
+    try:
+        with open(os.devnull, "wb") as nothing:  # noqa: PTH123 (of a name)
+            os.dup2(nothing.fileno(), 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 def _wrong(found: Any, keys: Mapping[str, type]) -> str:

@@ -105,7 +105,8 @@ def _succeeds(file: Output, work: Callable[[], object], interrupted: bool) -> bo
             raise file.error("not written: interrupted")
         work()
     except OutputError as error:
-        say(str(error))
+        is_own = str(error).startswith(f"{file.option} ")  # not of a figure that goes into the file
+        say(str(error if is_own else file.error(f"not written: {error}")))
         return False
     return True
 

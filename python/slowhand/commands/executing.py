@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from slowhand.executing import Execution
     from slowhand.explain import Explanation
+    from slowhand.output import Output
 
 ABOUT = "Run your own programs, unmodified, across a network in virtual time."
 EXAMPLE = "lossy-line --client 'coap-client -m get coap://{server}/time' --server coap-server"
@@ -159,14 +160,14 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     execution = Execution(scenario, limits, count=count, seed=seed, again=again, threads=threads)
     captured = True
     if capture:
-        captured = is_written(capture, partial(_watch, execution), private=True)
+        captured = is_written(capture, partial(_capture, execution, capture), private=True)
     else:
         _watch(execution, None)
     explanation = _explanation(arguments, execution)
     with signals.held() as late:  # they cost no report
         if arguments.json:
             explained = {"explanation": explanation.document} if explanation else {}
-            extra = {**wireshark_json(scenario, capture), **explained}
+            extra = {**wireshark_json(scenario, capture if captured else None), **explained}
             print_json({**execution.document(), **extra}, out)
         else:
             report.show(execution, out)
@@ -182,15 +183,28 @@ def run(arguments: argparse.Namespace, out: Terminal) -> int:
     if records:
         octets = results.encoded(execution.frame(warns=False), execution.about())
         written &= is_written(records, lambda path: path.write_bytes(octets), private=private)
-    if page and not execution.stopped:
-        from slowhand.pages import overview
-
-        with warnings_said():
-            html = overview.encoded(execution)
-        written &= is_written(page, lambda path: path.write_bytes(html), private=private)
+    if page:
+        interrupted = execution.stopped is not None
+        write = partial(_write_page, execution)
+        written &= is_written(page, write, private=private, interrupted=interrupted)
     if code := signals.exit_code(execution.stopped, *late):
         return code
     return DONE if written and _is_good(execution) else NO
+
+
+def _capture(execution: Execution, capture: Output, path: Path) -> None:
+    """Runs the worlds, and writes the capture to `path`. Raises an error if it is not complete."""
+    from slowhand.executing.workers import Refused
+
+    try:
+        _watch(execution, path)
+    except Refused as error:  # no fault of the file
+        raise Complaint(str(error)) from error
+    if execution.uncaptured:
+        raise OSError(0, execution.uncaptured)
+    if execution.seed not in (world["seed"] for world in execution.worlds):
+        cut = f"seed {execution.seed} was not run to its end"
+        raise capture.error(f"not written: {'interrupted' if execution.stopped else cut}")
 
 
 def _watch(execution: Execution, capture: Path | None) -> None:
@@ -203,6 +217,13 @@ def _watch(execution: Execution, capture: Path | None) -> None:
             execution.watch(progress.update, capture=path)
         except KeyboardInterrupt as stopped:
             execution.stopped = stopped  # a second signal may have come before `watch` had noted it
+
+
+def _write_page(execution: Execution, path: Path) -> None:
+    from slowhand.pages import overview
+
+    with warnings_said():
+        path.write_bytes(overview.encoded(execution))
 
 
 def _explanation(arguments: argparse.Namespace, execution: Execution) -> Explanation | None:

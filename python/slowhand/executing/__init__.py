@@ -8,6 +8,7 @@ than processors, the hosts of each world run side by side.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 
 from slowhand.api import Source, loaded, threads_of
@@ -109,4 +110,6 @@ def exec(
     )
     path = None if capture is None else os.path.abspath(capture)  # noqa: PTH100 (of any octets)
     execution.watch(capture=path)
+    if execution.uncaptured:
+        warnings.warn(f"capture: cannot be written: {execution.uncaptured}", stacklevel=2)
     return execution

@@ -65,6 +65,8 @@ class Execution:
         """The number of worlds that run side by side; None: one on each processor."""
         self.stopped: KeyboardInterrupt | None = None
         """The signal that ended it early."""
+        self.uncaptured = ""
+        """Why the capture that was asked for could not be written."""
         self._worlds: dict[int, dict[str, Any] | Failure] = {}
         self._began = time.monotonic()
         self.wall_s = 0.0
@@ -146,6 +148,7 @@ class Execution:
     def add(self, number: int, world: dict[str, Any] | Failure) -> None:
         """Adds the result of a world."""
         if isinstance(world, dict):
+            self.uncaptured = world.pop("uncaptured", self.uncaptured)
             for conversation in world["conversations"]:
                 conversation["record"].update(dict.fromkeys(UNKNOWN))
         self._worlds[number] = world

@@ -7,8 +7,10 @@ users needs that.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from slowhand import _native
@@ -17,7 +19,10 @@ from slowhand import _native
 def main() -> None:
     """Answers until there are no more seeds."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started this ends it
-    told = json.loads(sys.stdin.readline())
+    lines = _lines()
+    told = next(lines, None)
+    if told is None:
+        return
     try:
         _native.prepare_exec()
         scenario = _native.Scenario.from_sources(json.dumps(told["sources"]), told["folder"])
@@ -25,9 +30,15 @@ def main() -> None:
         _say({"refused": str(error)})
         return
     _say({"ready": True})
-    for line in sys.stdin:
-        asked = json.loads(line)
+    for asked in lines:
         _say(_answer(scenario, told["run"], asked["seed"], asked["capture"]))
+
+
+def _lines() -> Iterator[Any]:
+    """The lines that come. A part of a line is the last words of a process that was ended."""
+    for line in sys.stdin:
+        if line.endswith("\n"):
+            yield json.loads(line)
 
 
 def _answer(
@@ -38,6 +49,9 @@ def _answer(
             _native.exec(scenario, json.dumps({**run, "capture": capture}), seed)
         )
     except (OSError, ValueError) as error:
+        uncaptured = getattr(error, "strerror", None)  # only the error of a capture has it
+        if capture and uncaptured:  # it costs no world
+            return {**_answer(scenario, run, seed, None), "uncaptured": uncaptured}
         return {"seed": seed, "error": str(error)}
     return found
 
@@ -47,4 +61,7 @@ def _say(value: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:
+        os._exit(1)  # at its end Python would write again to whom nobody reads

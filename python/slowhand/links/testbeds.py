@@ -12,6 +12,7 @@ from io import BytesIO, StringIO
 
 from slowhand.keys import TRACE_COLUMNS as COLUMNS
 from slowhand.links.rows import CHANNELS, Row, TraceError
+from slowhand.results import parquet_errors
 from slowhand.terminal import printable
 
 PAUSE_S = 60.0
@@ -136,9 +137,10 @@ def _parquet(octets: bytes) -> Iterator[Line]:
     import polars
 
     try:
-        frame = polars.read_parquet(BytesIO(octets))
-        rows = frame.select(COLUMNS).iter_rows(named=True)
-    except polars.exceptions.PolarsError as error:
+        with parquet_errors():
+            frame = polars.read_parquet(BytesIO(octets))
+            rows = frame.select(COLUMNS).iter_rows(named=True)
+    except ValueError as error:
         reason = f"found {printable(str(error), 100)}, allowed: the columns {', '.join(COLUMNS)}"
         raise TraceError(reason) from None
     for number, row in enumerate(rows, 1):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from slowhand import _native
 from slowhand._native import DAY_S
 from slowhand.api import Scenario, Source, loaded
-from slowhand.bounds import natural
+from slowhand.blame import refusal
+from slowhand.bounds import natural, of_another_type
 from slowhand.lives.words import DAYS_A_YEAR
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ def battery(
     """
     source = loaded(scenario, set)
     first = natural("seed", source.seed if seed is None else seed)
+    if isinstance(batteries, str):
+        raise of_another_type("batteries", batteries, "a list of names")
+    most = _native.LONGEST_LIFE_S / DAY_S
+    if not 0 < days <= most:  # as `computed` says it of seconds
+        allowed = f"above 0, at most {most:g} (a hundred years)"
+        raise refusal(f"found {days:g}, allowed: {allowed}", key="days")
     names = _native.batteries() if batteries is None else list(batteries)
     number = None if full else natural("worlds", worlds)
     answer, stopped = computed(source, names, days, first, number, client)

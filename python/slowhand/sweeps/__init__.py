@@ -167,10 +167,12 @@ class Sweep(Closing):
                 from slowhand.sweeps.cluster import Cluster
 
                 self._place = exits.enter_context(Cluster(scheduler))
-            folder = self.out
+            folder, option = self.out, "--out"
             if folder is None:
-                folder = exits.enter_context(tempfile.TemporaryDirectory(prefix="slowhand-"))
-            self.data = DataSet(folder, self.configurations, sampling.seed, sampling.last)
+                made = tempfile.TemporaryDirectory(prefix="slowhand-", ignore_cleanup_errors=True)
+                folder, option = exits.enter_context(made), "without --out, rows in"
+            seeds = (sampling.seed, sampling.last)
+            self.data = DataSet(folder, self.configurations, *seeds, option=option)
             exits.enter_context(self.data)
             self._exits = exits.pop_all()
         self._failed = self.data.failed()

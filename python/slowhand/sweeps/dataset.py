@@ -230,21 +230,29 @@ class DataSet(Closing):
     """The folder of a sweep. While it is open, no other sweep writes into it."""
 
     def __init__(
-        self, path: str, configurations: Sequence[Configuration], first: int, last: int
+        self,
+        path: str,
+        configurations: Sequence[Configuration],
+        first: int,
+        last: int,
+        *,
+        option: str = "--out",
     ) -> None:
         """Opens or makes the folder `path` for these configurations with these seeds.
 
+        Errors name it after the `option`.
         Raises `SweepError` if it has rows that do not belong to the sweep, `OutputError` if it
         cannot be made.
         """
         self.path = path
+        self._option = option
         self._folder = Path(path)
         self._by_digest = {each.digest: each for each in configurations}
         if len(self._by_digest) < len(configurations):
             digests = [each.digest for each in configurations]
             twice = next(each for each in configurations if digests.count(each.digest) > 1)
             raise SweepError(f"scenario: found {twice.label} twice, allowed: once")
-        output.check_folder("--out", path)
+        output.check_folder(option, path)
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = self._locked()
         self._spans: dict[str, list[tuple[int, int]]] = {}
@@ -275,7 +283,7 @@ class DataSet(Closing):
         lost = set(range(chunk.first, chunk.first + chunk.count))
         spans = self._spans.setdefault(configuration.digest, [])
         for first, last, octets in rows.parts:
-            output.Output("--out", str(self._file(configuration.digest, first, last))).write(
+            output.Output(self._option, str(self._file(configuration.digest, first, last))).write(
                 partial(_write, octets),
                 private=configuration.scenario.holds_keys,
             )
@@ -308,10 +316,12 @@ class DataSet(Closing):
         for first, last in self._spans.get(configuration.digest, []):
             file = self._file(configuration.digest, first, last)
             try:
-                yield polars.read_parquet(file, columns=list(columns), glob=False)
-            except (OSError, polars.exceptions.PolarsError) as error:
+                with results.parquet_errors():
+                    frame = polars.read_parquet(file, columns=list(columns), glob=False)
+            except (OSError, ValueError) as error:
                 reason = f"{file.name} cannot be read: {printable(str(error))}"
                 raise self._error(f"{reason}: remove this file, and its seeds run again") from error
+            yield frame
 
     def failed(self) -> int:
         """The number of handshakes that did not complete, and of worlds that have no row."""
@@ -337,7 +347,11 @@ class DataSet(Closing):
     def read(self) -> None:
         """Finds out what is there. Removes what a sweep that was killed has left unfinished."""
         self._spans = {}
-        for file in sorted(self._folder.iterdir()):
+        try:
+            files = sorted(self._folder.iterdir())
+        except (FileNotFoundError, NotADirectoryError):  # somebody has removed it, and all rows
+            files = []
+        for file in files:
             if file.name.startswith(output.TEMPORARY):
                 file.unlink(missing_ok=True)
             elif not file.name.startswith("."):
@@ -424,4 +438,4 @@ class DataSet(Closing):
         return f"has a configuration that this sweep does not have: {overrides}"
 
     def _error(self, reason: str) -> SweepError:
-        return SweepError(f"--out {printable(self.path)}: {reason}")
+        return SweepError(f"{self._option} {printable(self.path)}: {reason}")

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from slowhand._native import ScenarioError, override_value
 from slowhand.arguments import Complaint
+from slowhand.bounds import of_another_type
 from slowhand.keys import Setting, toml
 from slowhand.terminal import printable
 
@@ -101,6 +102,9 @@ class Axis:
         """An axis of Python: a list of values, or a text as on the command line."""
         if isinstance(values, str):
             return cls.read(f"{key}={values}")
+        if not isinstance(values, Iterable):
+            place = f"vary {printable(key)}"
+            raise of_another_type(place, values, "a list of values, or a text")
         return cls(key, tuple(map(Value.of, values)))
 
     def columns(self) -> tuple[Plain | None, ...]:
