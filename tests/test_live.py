@@ -4,6 +4,7 @@ import codecs
 import fcntl
 import json
 import os
+import pickle
 import pty
 import re
 import select
@@ -718,6 +719,8 @@ def test_a_failed_session_is_counted_while_others_go_on() -> None:
 def test_wrong_arguments_name_the_argument(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)) as caught:
         slowhand.live("quickstart", **arguments)
+    again = pickle.loads(pickle.dumps(caught.value))  # as from another process
+    assert (str(again), vars(again)) == (str(caught.value), vars(caught.value))
     error = caught.value
     if not isinstance(error, slowhand.ScenarioError):
         assert isinstance(error, slowhand.ArgumentError)

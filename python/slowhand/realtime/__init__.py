@@ -44,10 +44,10 @@ SLICE_S = 0.1
 class TwoWaysError(_native.ArgumentError):
     """Two arguments exclude each other."""
 
-    def __init__(self, one: str, other: str, allowed: str):
-        self.argument, self.reason = one, f"found {other} too, allowed: {allowed}"
-        super().__init__(f"{one}: {self.reason}")
-        self.other, self.allowed = other, allowed
+    other: str
+    """The other argument."""
+    allowed: str
+    """What is allowed instead of the two."""
 
 
 def live(
@@ -368,13 +368,22 @@ class Node(NamedTuple):
         self.native.switch(self.number, True)
 
 
+def _two_ways(one: str, other: str, allowed: str) -> TwoWaysError:
+    """The error of two arguments. As that of one, it is made from its message: so it is pickled."""
+    reason = f"found {other} too, allowed: {allowed}"
+    error = TwoWaysError(f"{one}: {reason}")
+    error.argument, error.reason = one, reason
+    error.other, error.allowed = other, allowed
+    return error
+
+
 def _way(given: list[str]) -> str:
     """The way in of the arguments that are given. Raises an error if there are several."""
     for way, names in WAYS.items():
         if given and given[0] in names:
             others = [name for name in given if name not in names]
             if others:
-                raise TwoWaysError(given[0], others[0], "one way in")
+                raise _two_ways(given[0], others[0], "one way in")
             return way
     return "emulated"
 
@@ -405,7 +414,7 @@ def _read(name: str, read: Callable[[Server], T], text: Server) -> T:
 def _interface(side: str, netns: str | None, tun: str | None) -> tuple[str, str] | None:
     """The interface of one side: its kind and its name."""
     if netns is not None and tun is not None:
-        raise TwoWaysError(f"{side}_netns", f"{side}_tun", "one of the two")
+        raise _two_ways(f"{side}_netns", f"{side}_tun", "one of the two")
     kinds = {"netns": netns, "tun": tun}
     for kind, name in kinds.items():
         if name is not None:
