@@ -4,6 +4,7 @@ import codecs
 import fcntl
 import json
 import os
+import pickle
 import pty
 import re
 import select
@@ -718,6 +719,8 @@ def test_a_failed_session_is_counted_while_others_go_on() -> None:
 def test_wrong_arguments_name_the_argument(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=re.escape(said)) as caught:
         slowhand.live("quickstart", **arguments)
+    again = pickle.loads(pickle.dumps(caught.value))  # as from another process
+    assert (str(again), vars(again)) == (str(caught.value), vars(caught.value))
     error = caught.value
     if not isinstance(error, slowhand.ScenarioError):
         assert isinstance(error, slowhand.ArgumentError)
@@ -780,6 +783,81 @@ def test_what_a_block_raises_closes_the_network() -> None:
     with pytest.raises(ZeroDivisionError), slowhand.live("quickstart", udp=9) as net:
         raise ZeroDivisionError
     assert net.status() is None
+
+
+def test_a_network_is_entered_once() -> None:
+    with slowhand.live("quickstart", udp=9) as net:
+        with pytest.raises(RuntimeError, match=r"^live: found a network that was in a `with`"), net:
+            pass
+        assert net.status()
+    with pytest.raises(RuntimeError, match=r"^live: found a network that was in a `with`"), net:
+        pass
+    closed = slowhand.live("quickstart", udp=9)
+    closed.close()
+    with pytest.raises(RuntimeError, match=r"or is closed, allowed: a new one"), closed:
+        pass
+
+
+FORKED = """
+import os, sys, warnings, slowhand
+warnings.simplefilter("ignore")  # Python 3.12 warns of forks with threads
+net = slowhand.live("quickstart", speed=50, udp=sys.argv[1:])
+closed = slowhand.live("quickstart", udp=9)
+closed.close()
+try:
+    with net:
+        if not sys.argv[1:]:
+            net.wait()
+        child = os.fork()
+        if not child:
+            assert closed.records.is_empty()
+            for ask in (net.wait, net.status, net.stop, lambda: net.node(1)):
+                try:
+                    ask()
+                except RuntimeError as error:
+                    print(error)
+except RuntimeError as error:
+    assert not child
+    print(error)
+else:
+    assert child and os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.parametrize("way", [["9"], []])
+def test_a_network_in_a_forked_process_is_an_error_and_no_hang(way: list[str]) -> None:
+    """Threads do not live on in a fork (POSIX, fork): neither those of a network that has ended."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, *way], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    said = done.stdout.splitlines()
+    assert len(said) == 5
+    assert all(line.startswith("live: found a process forked from ") for line in said)
+
+
+def test_a_close_that_was_interrupted_is_made_again(tmp_path: Path) -> None:
+    """Its end waits two seconds for a capture that nobody reads any more."""
+    fifo = tmp_path / "air.pcapng"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    net = slowhand.live("busy", speed=50, capture=str(fifo))
+    while (status := net.status()) and status["sessions"]["completed"] < 1:
+        time.sleep(0.1)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        net.close()
+    assert not net.is_closed
+    with pytest.raises(RuntimeError, match="there when it is closed"):
+        net.summary()
+    net.stop()
+    net.close()
+    os.close(reader)
+    assert net.is_closed
+    assert "completed" in net.records["outcome"].to_list()
+    assert net.summary()["completed"] == net.records["outcome"].to_list().count("completed")
 
 
 def test_the_example_for_continuous_integration_passes(tmp_path: Path) -> None:

@@ -159,6 +159,47 @@ def test_what_is_no_recording_is_one_message(
     assert the_message(cli("run", "gone.slowhand", code=2)).startswith("slowhand: gone.slowhand: ")
 
 
+HOSTILE = "x\x1b[31mRED\x07\n\u202eslowhand: all is well\n"
+"""Text that a terminal would obey."""
+
+
+@pytest.mark.parametrize(
+    ("number", "line"),
+    [
+        (0, {HOSTILE: 1}),
+        (0, {"recording": HOSTILE}),
+        (0, {"recording": 1, "slowhand": HOSTILE, "sources": {HOSTILE: HOSTILE}}),
+        (1, [0, {HOSTILE: 1}]),
+        (1, [0, HOSTILE]),
+        (1, [0, {"set": HOSTILE}]),
+        (1, [0, {"set": f"{HOSTILE}=1"}]),
+        (1, [0, {"set": f"network.{HOSTILE}=1"}]),
+        (1, [0, {"set": f"network.link_pdr={HOSTILE}"}]),
+        (1, [0, {"set": f"network.link_pdr='{HOSTILE}'"}]),
+    ],
+)
+def test_no_terminal_obeys_a_recording(
+    recorded: Recorded, number: int, line: Any, cli: Cli, tmp_path: Path
+) -> None:
+    lines = recorded[0].read_text().splitlines(keepends=True)
+    lines[number] = json.dumps(line) + "\n"
+    (tmp_path / "x.slowhand").write_text("".join(lines))
+    message = the_message(cli("run", "x.slowhand", code=2))
+    assert message.isprintable(), ascii(message)
+
+
+def test_no_terminal_obeys_a_path(cli: Cli, tmp_path: Path) -> None:
+    name = "\x1b[31m\nx"
+    for options in (
+        ("run", f"{name}.slowhand"),
+        ("live", "quickstart", "--record", f"{name}/x.slowhand"),
+        ("live", "quickstart", "--pcap", f"{name}/x.pcapng"),
+        ("live", "quickstart", "--control", f"{name}/x"),
+    ):
+        message = the_message(cli(*options, code=2))
+        assert message.isprintable(), ascii(message)
+
+
 def test_the_name_of_a_recording_ends_as_one(cli: Cli) -> None:
     message = the_message(cli("live", "quickstart", "--record", "x.json", code=2))
     assert message == "slowhand: --record x.json: the name must end in .slowhand"

@@ -232,9 +232,10 @@ class Live:
         """Ends it without waiting."""
 
     def finish(self) -> tuple[Table | None, str, str]:
-        """Waits for the end. Returns the records of all events that were taken, and their summary.
+        """Waits for the end, and takes the events that are left. Returns records and their summary.
 
-        The last is what the network did. It and the summary are JSON objects.
+        The last is what the network did. It and the summary are JSON objects. It may be called
+        again, also when a signal has interrupted it.
         """
 
 def inspect(scenario: Scenario, seed: int) -> list[Table]:

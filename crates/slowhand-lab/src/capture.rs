@@ -17,6 +17,7 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::input::Place;
 use crate::pcapng::Blocks;
 
 /// The link type IEEE 802.15.4 TAP (tcpdump.org/linktypes.html).
@@ -50,7 +51,7 @@ pub struct CaptureWriter<W: Write> {
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be created or written to.
-    #[error("{}: cannot write the capture: {error}", path.display())]
+    #[error("{}: cannot write the capture: {error}", Place::File(path.clone()))]
     Write {
         /// The file.
         path: PathBuf,

@@ -1,6 +1,7 @@
 //! A file that is written on a thread of its own: a FIFO blocks until somebody reads it, and a disk may be slow or full. The
 //! network waits for neither.
 
+use slowhand_lab::input::Place;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ impl Writer {
             io::ErrorKind::TimedOut => " (nobody reads it, or the disk is slow)",
             _ => "",
         };
-        let (path, what) = (self.path.display(), self.what);
+        let (path, what) = (Place::File(self.path.clone()), self.what);
         format!("{path}: cannot write the {what}: {error}{remedy}")
     }
 

@@ -8,7 +8,7 @@ use crate::relay::Line;
 use crate::world::World;
 use slowhand_lab::LiveCapture;
 use slowhand_lab::capture::CaptureError;
-use slowhand_lab::input::{Blame, Place};
+use slowhand_lab::input::{Blame, Place, shown};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::{Plan, PlanError};
 use slowhand_lab::record::{Phase, Record};
@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 
 /// The latest time of a recording: ten years, in microseconds. *Assumed*: no live network runs longer.
 const MOST_US: u64 = 10 * 365 * 86_400 * 1_000_000;
+
+/// The most characters of what was found in a message. *Assumed*: a fault is understood from so many.
+const LONGEST: usize = 200;
 
 /// The input of a live network.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ pub struct Replayed {
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The file cannot be read.
-    #[error("{}: cannot be read: {error}", path.display())]
+    #[error("{}", self.blame())]
     Read {
         /// The file.
         path: PathBuf,
@@ -97,6 +100,7 @@ impl ReplayError {
             Self::Read { path, error } => (Place::File(path.clone()), format!("cannot be read: {error}")),
             Self::Form { path, line, found } => {
                 let allowed = "what slowhand live --record of this version wrote";
+                let found = shown(found, LONGEST); // it may quote the file
                 (Place::Line(path.clone(), *line), format!("found {found}, allowed: {allowed}"))
             }
             Self::Change { path, time_s, reason } => (Place::File(path.clone()), format!("at {time_s} s: {reason}")),

@@ -1,6 +1,7 @@
 //! The setup of a live network, and the reasons for which it does not start.
 
 use crate::tun::{Interface, InterfaceError};
+use slowhand_lab::input::Place;
 use slowhand_lab::plan::PlanError;
 use slowhand_lab::scenario::Delegate;
 use slowhand_sessions::Role;
@@ -155,7 +156,7 @@ pub enum LiveError {
         error: std::io::Error,
     },
     /// The socket for commands cannot be made.
-    #[error("{}: cannot make the socket for commands: {error}; name another path", path.display())]
+    #[error("{}: cannot make the socket for commands: {error}; name another path", Place::File(path.clone()))]
     Control {
         /// Its path.
         path: PathBuf,
@@ -163,7 +164,7 @@ pub enum LiveError {
         error: std::io::Error,
     },
     /// The capture cannot be written.
-    #[error("{}: cannot write the capture: {error}", path.display())]
+    #[error("{}: cannot write the capture: {error}", Place::File(path.clone()))]
     Capture {
         /// Its path.
         path: PathBuf,
@@ -171,7 +172,7 @@ pub enum LiveError {
         error: std::io::Error,
     },
     /// The recording cannot be written.
-    #[error("{}: cannot write the recording: {error}", path.display())]
+    #[error("{}: cannot write the recording: {error}", Place::File(path.clone()))]
     Recording {
         /// Its path.
         path: PathBuf,

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
@@ -27,9 +27,13 @@ const HAS_ENDED: &str = "the network has ended";
 #[pyclass(frozen, module = "slowhand._native")]
 pub struct Live {
     scenario: Arc<lab::Scenario>,
-    /// `None` when it is finished.
+    /// `None` when it has its report.
     running: RwLock<Option<slowhand_live::Live>>,
     ended: Mutex<Ended>,
+    /// What it did, as JSON, or how it panicked.
+    report: OnceLock<Result<String, String>>,
+    /// The process that has its thread: not one that was forked from it.
+    process: u32,
 }
 
 /// The sessions that have ended.
@@ -79,7 +83,8 @@ impl Live {
         // The system may take a while for namespaces and interfaces.
         let running = abandonable(py, move || slowhand_live::Live::start(&of, setup))?.map_err(failed)?;
         let ended = Ended { records: records.then(Vec::new), ..Ended::default() };
-        Ok(Self { scenario, running: RwLock::new(Some(running)), ended: Mutex::new(ended) })
+        let (running, ended) = (RwLock::new(Some(running)), Mutex::new(ended));
+        Ok(Self { scenario, running, ended, report: OnceLock::new(), process: std::process::id() })
     }
 
     fn addresses(&self, py: Python<'_>) -> PyResult<String> {
@@ -96,7 +101,7 @@ impl Live {
     }
 
     fn snapshot(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        let snapshot = py.detach(|| self.read().as_ref().and_then(slowhand_live::Live::snapshot));
+        let snapshot = py.detach(|| self.ask(slowhand_live::Live::snapshot)).flatten();
         snapshot.map(|snapshot| to_json(&snapshot)).transpose()
     }
 
@@ -106,7 +111,8 @@ impl Live {
         let end = Instant::now().checked_add(duration("timeout_s", timeout_s)?);
         loop {
             let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
-            let (finished, event) = self.with(py, |live| (live.is_finished(), live.next_event(left.min(SLICE))))?;
+            let asked = py.detach(|| self.ask(|live| (live.is_finished(), live.next_event(left.min(SLICE)))));
+            let (finished, event) = asked.unwrap_or((true, None));
             if let Some(event) = event {
                 return Ok((Some(self.told(&event)?), false));
             }
@@ -117,29 +123,38 @@ impl Live {
         }
     }
 
-    fn stop(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, slowhand_live::Live::stop)
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.ask(slowhand_live::Live::stop));
     }
 
-    /// Waits for the end. Returns the records, if they were asked for, their summary, and what the network did.
+    /// Waits for the end. Returns the records, if they were asked for, their summary, and what the network did. All of
+    /// it is kept: a call that a signal has interrupted can be made again.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Option<Table<'py>>, String, String)> {
-        let running = py.detach(|| self.running.write().unwrap_or_else(PoisonError::into_inner).take());
-        let running = running.ok_or_else(|| PyRuntimeError::new_err(HAS_ENDED))?;
-        let report = abandonable(py, move || running.finish())?.map_err(failed)?;
+        while !self.next_event(py, 1.0)?.1 {}
+        let report =
+            py.detach(|| self.report.get_or_init(|| self.reported()).clone()).map_err(PyRuntimeError::new_err)?;
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let records = ended.records.as_ref().map(|records| table(py, record::columns(records))).transpose()?;
-        Ok((records, to_json(&ended.summariser.summary(&self.scenario))?, to_json(&report)?))
+        Ok((records, to_json(&ended.summariser.summary(&self.scenario))?, report))
     }
 }
 
 impl Live {
     /// Asks the network, without the interpreter's lock.
     fn with<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&slowhand_live::Live) -> T + Send) -> PyResult<T> {
-        py.detach(|| self.read().as_ref().map(ask)).ok_or_else(|| PyRuntimeError::new_err(HAS_ENDED))
+        py.detach(|| self.ask(ask)).ok_or_else(|| PyRuntimeError::new_err(HAS_ENDED))
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Option<slowhand_live::Live>> {
-        self.running.read().unwrap_or_else(PoisonError::into_inner)
+    /// Asks the network. `None` if it has its report.
+    fn ask<T>(&self, ask: impl FnOnce(&slowhand_live::Live) -> T) -> Option<T> {
+        self.running.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(ask)
+    }
+
+    /// Takes the report of the network, whose thread has ended.
+    fn reported(&self) -> Result<String, String> {
+        let running = self.running.write().unwrap_or_else(PoisonError::into_inner).take();
+        let report = running.expect("it is taken once").finish().map_err(|error| error.to_string())?;
+        serde_json::to_string(&report).map_err(|error| error.to_string())
     }
 
     /// An event as JSON. The record of a session that has ended is kept.
@@ -156,6 +171,16 @@ impl Live {
             records.push(Record::clone(record));
         }
         Ok(format!(r#"{told},"record":{}}}"#, row(record)))
+    }
+}
+
+impl Drop for Live {
+    /// A process that was forked has no thread of the network, for which the drop of the network would wait.
+    fn drop(&mut self) {
+        if std::process::id() != self.process {
+            let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+            std::mem::forget(running);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use pyo3::{IntoPyObjectExt, create_exception};
 use serde_json::json;
 use slowhand_lab::capture::CaptureError;
 use slowhand_lab::explanation::{ExplainError, explain};
-use slowhand_lab::input::{Blame, Setting};
+use slowhand_lab::input::{Blame, Setting, shown};
 use slowhand_lab::interrupt::Interrupt;
 use slowhand_lab::plan::Plan;
 use slowhand_lab::playback::play;
@@ -51,8 +51,10 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (sources, folder = None))]
     fn from_sources(py: Python<'_>, sources: String, folder: Option<PathBuf>) -> PyResult<Self> {
-        let sources: lab::Sources = serde_json::from_str(&sources)
-            .map_err(|error| refused(unplaced("", format!("sources: not such a JSON object: {error}"))))?;
+        let sources: lab::Sources = serde_json::from_str(&sources).map_err(|error| {
+            let found = shown(&error.to_string(), usize::MAX); // it may quote the text
+            refused(unplaced("", format!("sources: not such a JSON object: {found}")))
+        })?;
         let read = move || match folder {
             Some(folder) => lab::Scenario::from_sources_in(&folder, &sources),
             None => lab::Scenario::from_sources(&sources),

@@ -44,10 +44,10 @@ SLICE_S = 0.1
 class TwoWaysError(_native.ArgumentError):
     """Two arguments exclude each other."""
 
-    def __init__(self, one: str, other: str, allowed: str):
-        self.argument, self.reason = one, f"found {other} too, allowed: {allowed}"
-        super().__init__(f"{one}: {self.reason}")
-        self.other, self.allowed = other, allowed
+    other: str
+    """The other argument."""
+    allowed: str
+    """What is allowed instead of the two."""
 
 
 def live(
@@ -183,7 +183,11 @@ class Carried:
 
 
 class Live(Carried, Closing):
-    """A network that runs against the clock, as `slowhand.live` starts it."""
+    """A network that runs against the clock, as `slowhand.live` starts it.
+
+    What is not known yet raises `RuntimeError` in a process that was forked from that of the
+    network: its threads are not there.
+    """
 
     def __init__(
         self,
@@ -219,6 +223,7 @@ class Live(Carried, Closing):
         self.wall_s = 0.0
         """The time that it ran, in seconds of the clock; known when it is closed."""
         self._native = native
+        self._process = os.getpid()
         self._outside = outside  # the ends behind an interface
         self._began = time.monotonic()
         self._changed = threading.Condition()
@@ -227,6 +232,11 @@ class Live(Carried, Closing):
         self._finished: tuple[_native.Table | None, str, str] | None = None
 
     def __enter__(self) -> Self:
+        if self._collector or self._finished:
+            raise RuntimeError(
+                "live: found a network that was in a `with` statement or is closed, allowed: a new"
+                " one of slowhand.live"
+            )
         self._collector = threading.Thread(target=self._collect, daemon=True)
         self._collector.start()
         return self
@@ -255,18 +265,18 @@ class Live(Carried, Closing):
         """
         texts, _ = keys.overrides(settings)
         for text in texts:
-            self._native.set(text)
+            self._here.set(text)
 
     def node(self, number: int) -> Node:
         """A node: `node(3).off()` switches it off, `node(3).on()` on again."""
-        return Node(self._native, natural("node", number))
+        return Node(self._here, natural("node", number))
 
     def status(self) -> dict[str, Any] | None:
         """The state of the network now, as `slowhand live status --json` prints it.
 
         None: it has ended, or it has not answered for 5 s.
         """
-        text = None if self._finished else self._native.snapshot()
+        text = None if self._finished else self._here.snapshot()
         return None if text is None else json.loads(text)
 
     def wait(
@@ -289,6 +299,7 @@ class Live(Carried, Closing):
                 count is not None and kinds.count(kind) >= count for kind, count in wanted.items()
             )
 
+        self._check_process()
         with self._changed:
             if not self._changed.wait_for(is_reached, timeout_s):
                 raise TimeoutError(f"wait: not reached within {timeout_s:g} s")
@@ -300,13 +311,13 @@ class Live(Carried, Closing):
         """
         ended = False
         while not ended:
-            text, ended = self._native.next_event(SLICE_S)
+            text, ended = self._here.next_event(SLICE_S)
             update(None if text is None else json.loads(text))
 
     def stop(self) -> None:
         """Ends the network without waiting: its last event comes when it has ended."""
         if not self._finished:
-            self._native.stop()
+            self._here.stop()
 
     def close(self) -> None:
         """Ends the network, if it has not ended by itself, and waits for its records."""
@@ -315,8 +326,9 @@ class Live(Carried, Closing):
         self.stop()
         if self._collector:
             self._collector.join()
-        self._finished = self._native.finish()
+        finished = self._here.finish()
         self.wall_s = time.monotonic() - self._began
+        self._finished = finished
 
     def report(self) -> dict[str, Any]:
         """The report of the network: sessions, datagrams, frames, and how late it was."""
@@ -330,6 +342,19 @@ class Live(Carried, Closing):
         return {"proxies": ["client", "server"], "clients": ["server"], "server": ["client"]}.get(
             self.way, []
         )
+
+    @property
+    def _here(self) -> _native.Live:
+        """The network itself, which only its own process may ask."""
+        self._check_process()
+        return self._native
+
+    def _check_process(self) -> None:
+        if not self._finished and os.getpid() != self._process:
+            raise RuntimeError(
+                f"live: found a process forked from {self._process}, allowed: that one, which has"
+                " the network's threads; or close the network before the fork"
+            )
 
     def _collect(self) -> None:
         """Keeps the events, until the network has ended."""
@@ -368,13 +393,22 @@ class Node(NamedTuple):
         self.native.switch(self.number, True)
 
 
+def _two_ways(one: str, other: str, allowed: str) -> TwoWaysError:
+    """The error of two arguments. As that of one, it is made from its message: so it is pickled."""
+    reason = f"found {other} too, allowed: {allowed}"
+    error = TwoWaysError(f"{one}: {reason}")
+    error.argument, error.reason = one, reason
+    error.other, error.allowed = other, allowed
+    return error
+
+
 def _way(given: list[str]) -> str:
     """The way in of the arguments that are given. Raises an error if there are several."""
     for way, names in WAYS.items():
         if given and given[0] in names:
             others = [name for name in given if name not in names]
             if others:
-                raise TwoWaysError(given[0], others[0], "one way in")
+                raise _two_ways(given[0], others[0], "one way in")
             return way
     return "emulated"
 
@@ -405,7 +439,7 @@ def _read(name: str, read: Callable[[Server], T], text: Server) -> T:
 def _interface(side: str, netns: str | None, tun: str | None) -> tuple[str, str] | None:
     """The interface of one side: its kind and its name."""
     if netns is not None and tun is not None:
-        raise TwoWaysError(f"{side}_netns", f"{side}_tun", "one of the two")
+        raise _two_ways(f"{side}_netns", f"{side}_tun", "one of the two")
     kinds = {"netns": netns, "tun": tun}
     for kind, name in kinds.items():
         if name is not None:

@@ -240,7 +240,7 @@ pub(super) fn shorten(written: &str) -> String {
 
 /// A text as a message shows it: at most `longest` characters, and none that a terminal would obey. That are control
 /// characters, and those that change the direction of the text or have no width.
-pub(super) fn shown(text: &str, longest: usize) -> String {
+pub fn shown(text: &str, longest: usize) -> String {
     let is_obeyed = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')

@@ -20,7 +20,7 @@ pub use document::Override;
 pub use error::{Blame, InputError, Place};
 pub(crate) use files::Files;
 pub(crate) use forms::Forms;
-pub use item::Setting;
+pub use item::{Setting, shown};
 pub use number::{
     Decibels, Factor, Integer, Milliseconds, NumberKey, PositiveDecibels, PositiveMilliseconds, PositiveSeconds,
     Probability, RelativeDecibels, Seconds, Spread, UpTo,
