@@ -8,7 +8,7 @@ use crate::linux::filter;
 use crate::linux::kernel::{checked, made};
 use crate::linux::tracee::{self, Change, Pid};
 use crate::setup::Program;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -20,6 +20,9 @@ const LONGEST_FILE: u64 = 64 << 20;
 
 /// The exit code of a program that could not be started, as that of shells.
 pub(crate) const NOT_STARTED: i32 = 127;
+
+/// The most folders above the root of a chroot. *Assumed*: a path of 4,096 octets could name 2,048.
+const MOST_FOLDERS: usize = 2_048;
 
 /// The streams that a program reads and writes.
 #[derive(Debug)]
@@ -168,14 +171,7 @@ unsafe fn first_process(image: &Image) -> ! {
         }
         libc::raise(libc::SIGSTOP);
         // A /proc of its own, where this is allowed: its numbers are those of this namespace.
-        let private = libc::mount(
-            c"none".as_ptr(),
-            c"/".as_ptr(),
-            std::ptr::null(),
-            libc::MS_REC | libc::MS_PRIVATE,
-            std::ptr::null(),
-        );
-        if private == 0 {
+        if make_mounts_private() || make_mounts_private_outside() {
             libc::mount(c"proc".as_ptr(), c"/proc".as_ptr(), c"proc".as_ptr(), 0, std::ptr::null());
             libc::mount(
                 image.names.as_ptr(),
@@ -195,6 +191,41 @@ unsafe fn first_process(image: &Image) -> ! {
                 libc::_exit(0);
             }
         }
+    }
+}
+
+/// Makes mounts of this namespace invisible to others. Returns false if that is not allowed, or if the root is no mount.
+///
+/// # Safety
+/// This is a process in a namespace of mounts of its own.
+unsafe fn make_mounts_private() -> bool {
+    let flags = libc::MS_REC | libc::MS_PRIVATE;
+    // SAFETY: the arguments live until the end.
+    unsafe { libc::mount(c"none".as_ptr(), c"/".as_ptr(), std::ptr::null(), flags, std::ptr::null()) == 0 }
+}
+
+/// Does so in a chroot whose root is no mount: leaves it, and comes back (chroot(2): a working directory above the root is allowed).
+/// Ends the process if it cannot come back.
+///
+/// # Safety
+/// This is a process in a namespace of mounts of its own, with one thread. Nothing allocates.
+unsafe fn make_mounts_private_outside() -> bool {
+    // SAFETY: all arguments are numbers, or point to what lives until the end.
+    unsafe {
+        let open = |path: &CStr| libc::open(path.as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC);
+        let (root, here) = (open(c"/"), open(c"."));
+        if root < 0 || here < 0 {
+            return false;
+        }
+        let has_left = libc::chdir(c"/".as_ptr()) == 0 && libc::chroot(c"/proc".as_ptr()) == 0;
+        for _ in 0..MOST_FOLDERS {
+            libc::chdir(c"..".as_ptr());
+        }
+        let private = has_left && libc::chroot(c".".as_ptr()) == 0 && make_mounts_private();
+        if libc::fchdir(root) < 0 || libc::chroot(c".".as_ptr()) < 0 || libc::fchdir(here) < 0 {
+            libc::_exit(NOT_STARTED);
+        }
+        private
     }
 }
 
