@@ -34,6 +34,18 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 RUN = ("run", str(QUICKSTART), "--count", str(MANY), "--threads", "1")
 
 
+# The first lines of a program whose stdout, a pipe that nobody reads, takes nothing more.
+FULL_STDOUT = """
+import os
+os.set_blocking(1, False)
+try:
+    while os.write(1, bytes(1)):
+        pass
+except BlockingIOError:
+    os.set_blocking(1, True)
+"""
+
+
 @contextmanager
 def running(
     *arguments: str, stderr: int = subprocess.PIPE, ignored: signal.Signals | None = None
@@ -166,18 +178,12 @@ def test_a_second_signal_does_not_keep_a_run_that_the_first_one_ends() -> None:
 def test_what_nobody_reads_does_not_keep_a_stopped_program() -> None:
     # Something is left in the buffer of stdout, a pipe that is full. Python flushes it at the end.
     program = """if True:
-        import os, sys
+        import sys
         from slowhand import cli, signals
         sys.stdout.write("left")
-        os.set_blocking(1, False)
-        try:
-            while os.write(1, bytes(1)):
-                pass
-        except BlockingIOError:
-            os.set_blocking(1, True)
         signals.finish()
         sys.exit(cli._interrupted(signals.Stopped(15)))"""
-    command = [sys.executable, "-P", "-c", program]
+    command = [sys.executable, "-P", "-c", FULL_STDOUT + program]
     buffered = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, env=buffered) as process:
@@ -191,21 +197,15 @@ def test_what_nobody_reads_does_not_keep_a_stopped_program() -> None:
 def test_a_report_that_nobody_reads_can_be_stopped(number: signal.Signals) -> None:
     # The pipe takes a part of the report at most, and nothing more.
     program = f"""if True:
-        import os, sys
+        import sys
         from slowhand import cli, report
         show = report.show
         def told(*arguments):
             print("now", file=sys.stderr, flush=True)
             show(*arguments)
         report.show = told
-        os.set_blocking(1, False)
-        try:
-            while os.write(1, bytes(1)):
-                pass
-        except BlockingIOError:
-            os.set_blocking(1, True)
         sys.exit(cli.execute(["run", {str(QUICKSTART)!r}, "--count", "1"]))"""
-    command = [sys.executable, "-P", "-c", program]
+    command = [sys.executable, "-P", "-c", FULL_STDOUT + program]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
         try:

@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import polars
 import pytest
@@ -77,17 +76,3 @@ def test_times_of_phases_add_up() -> None:
     for before, after in zip(list(PHASES), list(PHASES)[1:], strict=False):
         assert (rows[f"{before}_s"] <= rows[f"{after}_s"]).all()
     assert max(formed.formed()) >= max(formed.times("packet"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"count": 0}, "count: found 0, allowed: 1 or more"),
-        ({"count": 2, "seed": 2**64 - 1}, "count: found 2, allowed: at most 1, so that the last"),
-        ({"threads": 0}, "threads: found 0, allowed: from 1 to 1024"),
-        ({"threads": 1025}, "threads: found 1025"),
-    ],
-)
-def test_worlds_that_there_are_not_are_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(slowhand.ArgumentError, match=message):
-        slowhand.join("join", **arguments)

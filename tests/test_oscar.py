@@ -140,17 +140,3 @@ def test_both_ways_are_compared_over_the_same_seeds() -> None:
     [first] = comparison.results()
     assert [both[way]["worlds"] for way in ("dtls", "oscar")] == [2, 2]
     assert [first[way]["worlds"] for way in ("dtls", "oscar")] == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"count": 0}, "count: found 0, allowed: 1 or more"),
-        ({"count": 2, "seed": 2**64 - 1}, "count: found 2, allowed: at most 1, so that the last"),
-        ({"threads": 0}, "threads: found 0, allowed: from 1 to 1024"),
-        ({"threads": 1025}, "threads: found 1025"),
-    ],
-)
-def test_worlds_that_there_are_not_are_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(slowhand.ArgumentError, match=message):
-        slowhand.oscar("oscar", **arguments)

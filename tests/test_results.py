@@ -502,3 +502,20 @@ def test_a_signal_ends_the_reading_of_a_pipe(tmp_path: Path) -> None:
         slowhand.Scenario(tmp_path / "pipe.toml")
     # The thread that reads it can end.
     os.close(os.open(tmp_path / "pipe.toml", os.O_WRONLY))
+
+
+@pytest.mark.parametrize("function", [slowhand.join, slowhand.oscar])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"count": 0}, "count: found 0, allowed: 1 or more"),
+        ({"count": 2, "seed": 2**64 - 1}, "count: found 2, allowed: at most 1, so that the last"),
+        ({"threads": 0}, "threads: found 0, allowed: from 1 to 1024"),
+        ({"threads": 1025}, "threads: found 1025"),
+    ],
+)
+def test_worlds_that_there_are_not_are_refused(
+    function: Callable[..., object], arguments: dict[str, int], message: str
+) -> None:
+    with pytest.raises(slowhand.ArgumentError, match=message):
+        function(function.__name__, **arguments)

@@ -32,6 +32,10 @@ AGAIN_S = 0.01
 """The time until a signal comes again whose error was swallowed. Assumed: callbacks take less."""
 
 
+_is_over = False
+"""True if the exit code is known."""
+
+
 def stop_work() -> None:
     """From now on, each of the signals raises `Stopped`, unless it is ignored (as by nohup)."""
     global _is_over
@@ -136,10 +140,6 @@ def _send_again(number: int) -> None:
     again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), number))
     again.daemon = True
     again.start()
-
-
-_is_over = False
-"""True if the exit code is known."""
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

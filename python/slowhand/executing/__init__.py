@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from slowhand.api import Source, loaded, threads_of
-from slowhand.bounds import natural, wrong
+from slowhand.bounds import natural, worlds
 from slowhand.executing.programs import (
     COUNT,
     ByPlace,
@@ -86,9 +86,7 @@ def exec(
     '00:01:01'
     """
     base = loaded(scenario, set)
-    count = natural("count", counted(base, count))
-    if count < 1:
-        raise wrong("count", f"found {count}, allowed: 1 or more")
+    count, seed = worlds(counted(base, count), base.seed if seed is None else seed)
     limits = Limits.of(
         base, duration_s=duration_s, until=until, date=date, wall_s=wall_s, cpu_s=cpu_s
     )
@@ -104,7 +102,7 @@ def exec(
         ),
         limits,
         count=count,
-        seed=natural("seed", base.seed if seed is None else seed),
+        seed=seed,
         again=natural("again", again),
         threads=None if threads is None else threads_of(threads),
     )
